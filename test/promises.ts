@@ -17,6 +17,7 @@ export type Section =
   | '2.15'
   | '2.16'
   | '2.17'
+  | '2.18'
   | 'module'
   | 'service'
   | 'client';
@@ -394,6 +395,16 @@ export const PROMISES = {
   'backpressure.continues': {
     section: '2.4',
     sentence: 'A client that reads again continues from the point where it stopped.',
+  },
+  'backpressure.whole-answers': {
+    section: '2.18',
+    sentence:
+      'A long answer that a caller asks for and does not read uses little memory, in every view, as JSON and as a stream.',
+  },
+  'capacity.answers': {
+    section: '2.18',
+    sentence:
+      'Above a bound for what the answers of all callers hold, a long answer is 503 at_capacity, until others are read.',
   },
 
   'session.enqueue': {

@@ -17,6 +17,7 @@ export { DataUrl } from './body/data-url.js';
 export { type BodyPlace, placesOf, type StringKind } from './body/places.js';
 export { EventLog } from './event-log/event-log.js';
 export { joinedSlice } from './event-log/log-slices.js';
+export { type LogText, LogTexts, type ReadLog } from './event-log/log-texts.js';
 export { type FollowedRun, RunStream } from './event-log/run-stream.js';
 export { emittedFile } from './files/answer-files.js';
 export { FileContent, filePartOf, HEAD_BYTES, typeOfHead } from './files/content.js';
@@ -39,11 +40,19 @@ export { CODE_FOLDER } from './platform/code-folder.cjs';
 export { settlesWithin } from './platform/deadline.js';
 export { loggerOf } from './platform/module-logger.js';
 export * from './platform/text-for-log.js';
-export { header, headerValues, pathAsSent, rawRequest, rawResponse, takeResponse } from './platform/host.js';
+export {
+  hasLeft,
+  header,
+  headerValues,
+  pathAsSent,
+  rawRequest,
+  rawResponse,
+  takeResponse,
+} from './platform/host.js';
 export type * from './platform/host.js';
 export { Clock, type TimedOption, type Timer } from './platform/clock.js';
 export { EventLoopShare } from './platform/event-loop-share.js';
-export { jsonOf } from './platform/write-json.js';
+export { heldLength, jsonOf, JsonPieces, type Piece, piecesOf } from './platform/write-json.js';
 export * from './ports/admission-rules.js';
 export * from './ports/agent-handler.js';
 export { Dispatcher, LocalSignals, Signals } from './ports/other-processes.js';
@@ -73,6 +82,8 @@ export type { RunListOptions } from './runs/agent.service.js';
 export { KeptAnswer } from './contract/kept-answer.js';
 export { checkpointText } from './runs/query-context.js';
 export type { RunRequest } from './runs/run-handler.js';
+export { holdAnswer } from './sse/answer-memory.js';
 export { type Frames, framesOfText } from './sse/frames.js';
 export { type Interruption, StreamForm } from './sse/stream-form.js';
 export { EventStream, StreamsEnvelopes } from './sse/streams-envelopes.js';
+export { joinedPieces } from './sse/write-pieces.js';

@@ -56,7 +56,7 @@ export class AgentServer {
       response.headers.delete('connection');
       return response;
     };
-    await answerAsWeb(exchange.request, takeResponse(exchange.response), fetch);
+    await answerAsWeb(exchange.request, takeResponse(exchange.response), exchange.longTexts, fetch);
   }
 
   /** What clients of the version 2025-11-25 send in requests of their own, and belongs to a call. */
@@ -81,7 +81,7 @@ export class AgentServer {
         ) as CallToolResult;
       }),
     );
-    if (era === 'modern') this.tasks.addTo(server, exchange.request, (method) => this.#safely(method));
+    if (era === 'modern') this.tasks.addTo(server, exchange, (method) => this.#safely(method));
     return server;
   }
 

@@ -2,8 +2,9 @@ import type { Buffer } from 'node:buffer';
 import { buffer } from 'node:stream/consumers';
 import type { CallToolResult, ContentBlock } from '@modelcontextprotocol/server';
 import { type AgentService, type FileEnvelope, QueryError, type RunEnd } from 'nest-agent-query';
-import { header, type HostRequest } from 'nest-agent-query/protocol';
+import { header, heldLength, holdAnswer, type HostRequest, rawResponse } from 'nest-agent-query/protocol';
 import type { CallLog, Piece } from './call-log.js';
+import type { Exchange } from './exchange.js';
 
 /** Files up to this size are in the result itself; of larger ones it has a link, which needs the same credentials. Bytes. */
 const INLINE_BYTES = 1024 * 1024;
@@ -15,13 +16,24 @@ export interface ResultSource {
   agent: AgentService;
   owner: string;
   runId: string;
-  request: HostRequest;
+  exchange: Exchange;
 }
 
-/** The result of a call whose run has ended. */
+/**
+ * The result of a call whose run has ended.
+ *
+ * @throws {QueryError} `at_capacity`: its files would take too much memory
+ */
 export async function callResult(log: CallLog, source: ResultSource): Promise<CallToolResult> {
   const content: ContentBlock[] = [];
-  for (const piece of log.pieces) content.push(await blockOf(piece, source));
+  let { held } = log;
+  for (const piece of log.pieces) {
+    const block = await blockOf(piece, source);
+    content.push(block);
+    // The JSON of the answer has another copy.
+    held += 2 * heldLength(block);
+    holdAnswer(rawResponse(source.exchange.response), held);
+  }
   const { result, end } = log;
   // Programs that know no structured results read this.
   if (result && !content.some(({ type }) => type === 'text'))
@@ -57,7 +69,7 @@ function failureOf(end: RunEnd): string | undefined {
 }
 
 async function blockOf(piece: Piece, source: ResultSource): Promise<ContentBlock> {
-  if (piece.type === 'text') return { type: 'text', text: piece.text };
+  if (piece.type === 'text') return { type: 'text', text: source.exchange.longTexts.markOf(piece.text) };
   if (piece.type === 'file') return fileBlock(piece.file, source);
   const { url, title = url } = piece.source;
   return { type: 'resource_link', uri: url, name: title };
@@ -65,7 +77,7 @@ async function blockOf(piece: Piece, source: ResultSource): Promise<ContentBlock
 
 async function fileBlock(file: FileEnvelope['data'], source: ResultSource): Promise<ContentBlock> {
   const { name, mimeType, size, path } = file;
-  const uri = addressOf(path, source.request);
+  const uri = addressOf(path, source.exchange.request);
   const bytes = size <= INLINE_BYTES ? await contentOf(file, source) : undefined;
   if (!bytes) return { type: 'resource_link', uri, name, mimeType, size };
   const [kind] = mimeType.split('/');

@@ -105,13 +105,14 @@ export class Calls {
     // In the version 2025-11-25 a closed connection is no cancel: the disconnect policy decides.
     if (stop === 'left' && call.era === 'modern') await agent.cancel(owner, run.id);
     if (stop === 'asks') return this.#ask(call, called, log.asked);
-    return callResult(log, { agent, owner, runId: run.id, request: call.exchange.request });
+    return callResult(log, { agent, owner, runId: run.id, exchange: call.exchange });
   }
 
   #read(call: Call, { run, stream, ...found }: Called, log: CallLog): Promise<Stop> {
     const { mcpReq } = call;
     const progressToken = mcpReq._meta?.progressToken;
-    const raw = rawResponse(call.exchange.response);
+    const { response } = call.exchange;
+    const raw = rawResponse(response);
     const onNews = () => {
       // For a client that does not read, nothing is queued.
       if (progressToken === undefined || raw.writableNeedDrain || log.end) return;
@@ -127,7 +128,7 @@ export class Calls {
       if (shown.length === 0) return true;
       return call.era === 'legacy' && pushQuestions(call, run.id, shown);
     };
-    return readRun(stream, log, { signal: mcpReq.signal, onNews, onAsks });
+    return readRun(stream, log, { response, signal: mcpReq.signal, onNews, onAsks });
   }
 
   /** The answer to a call whose run asks. @param seq the number of the envelope with the questions */

@@ -1,8 +1,11 @@
 import type { CallToolRequest, Server, ServerContext } from '@modelcontextprotocol/server';
 import type { HostRequest, HostResponse, ReceivedBody } from 'nest-agent-query/protocol';
+import { LongTexts } from './long-texts.js';
 
 /** A request to the server, and its response. */
 export class Exchange {
+  /** Those of the answer. */
+  readonly longTexts = new LongTexts();
   #isTaken = false;
 
   /** @param body undefined where the method has none */

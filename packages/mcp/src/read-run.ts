@@ -1,10 +1,13 @@
 import type { RunStream } from 'nest-agent-query';
+import { holdAnswer, type HostResponse, rawResponse } from 'nest-agent-query/protocol';
 import type { CallLog } from './call-log.js';
 
 /** Why a run is not read further: it has ended, it asks, the service stops, or the caller has left. */
 export type Stop = 'ended' | 'asks' | 'stopping' | 'left';
 
 export interface Reading {
+  /** What is read is held for it. */
+  response: HostResponse;
   /** Aborted when the caller leaves. */
   signal: AbortSignal;
   /** Something was read. */
@@ -13,13 +16,18 @@ export interface Reading {
   onAsks: () => Promise<boolean>;
 }
 
-/** Reads the log of a run for one call, whose caller follows the run as long. */
+/**
+ * Reads the log of a run for one call, whose caller follows the run as long.
+ *
+ * @throws {QueryError} `at_capacity`: the answer would hold too much
+ */
 export async function readRun(
   stream: RunStream,
   log: CallLog,
-  { signal, onNews, onAsks }: Reading,
+  { response, signal, onNews, onAsks }: Reading,
 ): Promise<Stop> {
-  const { follow } = await stream.admitted;
+  const { follow, read } = await stream.admitted;
+  log.log = read;
   return new Promise<Stop>((resolve, reject) => {
     let known = 0;
     const finish = (stop: Stop) => {
@@ -34,6 +42,7 @@ export async function readRun(
     const follower = follow({
       write: (slice) => {
         log.read(slice);
+        holdAnswer(rawResponse(response), log.held);
         onNews();
         return true;
       },

@@ -8,10 +8,10 @@ import {
   type ServerContext,
 } from '@modelcontextprotocol/server';
 import { QueryError, type RunView } from 'nest-agent-query';
-import type { HostRequest } from 'nest-agent-query/protocol';
 import { CallLog } from './call-log.js';
 import { callResult } from './call-result.js';
 import { ClientCapabilities, type Mode, TASKS } from './client-facts.js';
+import type { Exchange } from './exchange.js';
 import { isObject } from './json.js';
 import { type McpSettings, OPTIONS } from './mcp-options.js';
 import { checked, inputRequestsOf, Questions } from './questions.js';
@@ -51,15 +51,15 @@ export class Tasks {
   /** Adds the methods of tasks to a server. @param safely hides what is unexpected from clients */
   addTo(
     server: Server,
-    request: HostRequest,
+    exchange: Exchange,
     safely: (method: () => Promise<Result>) => Promise<Result>,
   ): void {
     const add = (name: string, method: Method) =>
       server.setRequestHandler(name, { params: ANY }, (parameters, context) =>
-        safely(() => this.#answer(method, parameters as Record<string, unknown>, context, request)),
+        safely(() => this.#answer(method, parameters as Record<string, unknown>, context, exchange)),
       );
     add('tasks/get', (task, { mcpReq }) =>
-      this.#get(task, new ClientCapabilities(mcpReq).modes, request, server),
+      this.#get(task, new ClientCapabilities(mcpReq).modes, exchange, server),
     );
     add('tasks/update', async ({ run, ...found }, { mcpReq: { inputResponses } }) => {
       const questions = await Questions.of(found, run.id);
@@ -77,7 +77,7 @@ export class Tasks {
     method: Method,
     parameters: Record<string, unknown>,
     context: ServerContext,
-    request: HostRequest,
+    { request }: Exchange,
   ): Promise<Result> {
     if (!new ClientCapabilities(context.mcpReq).hasTasks)
       throw new MissingRequiredClientCapabilityError(
@@ -88,16 +88,22 @@ export class Tasks {
     return method(task, context);
   }
 
-  async #get(task: FoundRun, modes: Mode[], request: HostRequest, server: Server): Promise<Result> {
+  async #get(task: FoundRun, modes: Mode[], exchange: Exchange, server: Server): Promise<Result> {
     const { run, owner, endpoint } = task;
     const shown = this.#taskOf(run);
     if (run.status === 'input_required') return { ...shown, ...(await asked(task, modes)) };
     if (run.status !== 'completed' && run.status !== 'failed') return shown;
     const log = new CallLog();
     const { agent } = endpoint;
-    const reading = { signal: new AbortController().signal, onNews: () => {}, onAsks: async () => true };
-    await readRun(agent.follow(owner, run.id), log, reading);
-    const result = await callResult(log, { agent, owner, runId: run.id, request });
+    const { signal } = new AbortController();
+    const { response } = exchange;
+    await readRun(agent.follow(owner, run.id), log, {
+      response,
+      signal,
+      onNews: () => {},
+      onAsks: async () => true,
+    });
+    const result = await callResult(log, { agent, owner, runId: run.id, exchange });
     // The SDK says of which type a result is, but not of one inside another.
     return {
       ...shown,

@@ -104,6 +104,13 @@ export function atCapacity(waiting: number): QueryError {
   return new QueryError('at_capacity', detail, { retryAfter: 5 });
 }
 
+/** The long answers that callers have not read yet take as much memory as they may. */
+export function answersAtCapacity(): QueryError {
+  const detail =
+    'The service is at capacity: callers have not read all of the long answers that it holds. Try again later, or ask for less.';
+  return new QueryError('at_capacity', detail, { retryAfter: 5 });
+}
+
 export function ownerAtCapacity(maxWaiting: number): QueryError {
   const detail =
     maxWaiting === 0

@@ -8,12 +8,15 @@ import { EventLog } from './event-log.js';
 import { Follower, type Sink } from './follower.js';
 import { FollowerGroups } from './followers.js';
 import { stackForLog } from '../platform/text-for-log.js';
+import type { ReadLog } from './log-texts.js';
 
 export interface FollowedRun {
   /** Undefined where the envelopes do not come from a run. */
   run: RunView | undefined;
   /** Makes a follower, which writes to the sink after its first `notify`. Call its `leave` when the reader goes. */
   follow: (sink: Sink) => Follower;
+  /** Reads the log without following it. @throws {QueryError} `cursor_expired` · `not_found` · `unavailable` */
+  read: ReadLog;
 }
 
 /**
@@ -92,6 +95,7 @@ function logged(envelopes: Observable<Envelope>): FollowedRun {
   );
   return {
     run: undefined,
+    read: (after) => log.read(after),
     follow: (sink) => {
       const follower = new Follower(0, sink, followers);
       subscription = texts.subscribe({

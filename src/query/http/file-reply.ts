@@ -7,10 +7,11 @@ import { create as contentDisposition } from 'content-disposition';
 import parseRange from 'range-parser';
 import { QueryError } from '../contract/errors.js';
 import { fileExpired } from '../contract/refusals.js';
-import { header, type HostRequest, type HostResponse } from '../platform/host.js';
+import { header, type HostRequest, type HostResponse, rawResponse } from '../platform/host.js';
 import type { ByteRange } from '../ports/file-store.js';
 import type { DownloadedFile } from '../runs/agent.service.js';
 import { textForLog } from '../platform/text-for-log.js';
+import { holdAnswer } from '../sse/answer-memory.js';
 
 const logger = new Logger('Query');
 
@@ -18,7 +19,7 @@ const logger = new Logger('Query');
  * Answers with a file, or with the range of it that the request asks for (RFC 9110 §14), or with 304 if the caller has it (§13.1.2).
  * A request for several ranges gets the whole file. No browser shows the file as a page of this origin.
  *
- * @throws {QueryError} `range_not_satisfiable` · `file_expired` · `unavailable`
+ * @throws {QueryError} `range_not_satisfiable` · `file_expired` · `unavailable` · `at_capacity`
  */
 export async function fileReply(
   request: HostRequest,
@@ -43,6 +44,7 @@ export async function fileReply(
   const range = isUnchanged ? rangeOf(header(request, 'range'), size) : undefined;
   const length = range ? range.end - range.start + 1 : size;
   const options = { type: sendable(mimeType), disposition: dispositionOf(name), length };
+  if (file.isHeld) holdAnswer(rawResponse(response), size);
   // Opened last: nothing after it throws.
   const body = new StreamableFile(await begun(await file.read(range)), options);
   // What has been sent is not the file: the caller must not take it for one.

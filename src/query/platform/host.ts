@@ -39,6 +39,18 @@ export function rawResponse(response: HostResponse): ServerResponse {
 }
 
 /**
+ * Whether the connection of a response is closed, so that `close` does not come any more.
+ *
+ * @example
+ * if (hasLeft(rawResponse(response))) return;
+ */
+export function hasLeft(response: ServerResponse): boolean {
+  // A response of HTTP/2 has no `destroyed`.
+  const { stream } = response as { stream?: { destroyed: boolean } };
+  return stream?.destroyed ?? response.destroyed;
+}
+
+/**
  * Waits for the turn of a pipelined request: Node passes it on while the response before it is still being sent. Requests whose
  * method is not safe must be executed one after another (RFC 9112 §9.3.2), and not at all if that response closes the
  * connection (§9.6).

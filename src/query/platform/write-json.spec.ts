@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import { writeJson } from './write-json.js';
+import { heldLength, JsonPieces, type LongText, piecesOf, writeJson } from './write-json.js';
 
 const written = async (value: unknown, isSorted?: boolean) => {
   const pieces: string[] = [];
@@ -46,5 +46,25 @@ describe('JSON that is written in pieces', () => {
     const pieces = await written([text]);
     expect(Math.max(...pieces.map(({ length }) => length))).toBeLessThan(17_000);
     expect(JSON.parse(pieces.join(''))).toEqual([text]);
+  });
+
+  describe('with JSON that is made already', () => {
+    const long: LongText = {
+      length: 3,
+      async *[Symbol.asyncIterator]() {
+        yield* ['a', '\\n', 'b'];
+      },
+    };
+    const value = { id: 1, texts: [new JsonPieces(['{"text":"', long, '"}']), 'short'] };
+
+    it('has it at its place, and a text to read in its turn', () => {
+      expect([...piecesOf(value)]).toEqual(['{"id":1,"texts":[{"text":"', long, '"},"short"]}']);
+    });
+
+    it('does not count a text that is read while it is written as held', () => {
+      const counted = heldLength(value);
+      const without = { id: 1, texts: [new JsonPieces(['{"text":"', '"}']), 'short'] };
+      expect(counted).toBe(heldLength(without));
+    });
   });
 });

@@ -6,6 +6,30 @@ const PIECE_LENGTH = 16 * 1024;
 /** Who reads the pieces learns of so many more levels at once: a reader with a limit refuses before the writer is too deep. */
 const LEVELS = 64;
 
+/** A text that is read while it is written, and not held: pieces of JSON, without the quotes. */
+export interface LongText extends AsyncIterable<string> {
+  /** How many characters of JSON it has, at most. */
+  readonly length: number;
+}
+
+/** A piece of JSON, or a text that is read when its turn comes. */
+export type Piece = string | LongText;
+
+/**
+ * JSON that is made already, in pieces that are written one after another. It can be a part of a value that is returned by a route.
+ *
+ * @example
+ * return { id, text: new JsonPieces(['"', ...text.json, '"']) };
+ */
+export class JsonPieces {
+  constructor(readonly pieces: readonly Piece[]) {}
+
+  /** How many characters of JSON they have, at most. */
+  get length(): number {
+    return this.pieces.reduce((sum, { length }) => sum + length, 0);
+  }
+}
+
 /**
  * Writes a value as JSON, piece by piece. Between two pieces other requests have their turn: `JSON.stringify` holds the event loop
  * for 60 ms where a text has 8 MiB of line ends.
@@ -32,11 +56,38 @@ export async function jsonOf(value: unknown): Promise<string> {
   return json;
 }
 
-/** Returns the pieces of the JSON of a value, for a reader that may wait between two of them. */
-export function* jsonPieces(value: unknown, isSorted = false): Generator<string> {
+/** Returns the pieces of the JSON of a value without `JsonPieces`, for a reader that may wait between two of them. */
+export function jsonPieces(value: unknown, isSorted = false): Generator<string> {
+  return piecesOf(value, isSorted) as Generator<string>;
+}
+
+/**
+ * Returns the pieces of the JSON of a value that may have `JsonPieces`.
+ *
+ * @example
+ * form.writePieces([...piecesOf({ task })]);
+ */
+export function* piecesOf(value: unknown, isSorted = false): Generator<Piece> {
   const writer = new JsonWriter(isSorted);
   yield* writer.pieces(value);
   yield writer.rest();
+}
+
+/** What the parts of a value that are no texts count for, in characters. */
+const VALUE_LENGTH = 16;
+
+/**
+ * Returns about how many characters of memory a value takes. A text that is read while it is written takes none.
+ *
+ * @example
+ * heldLength({ text: 'Hello' }); // 37
+ */
+export function heldLength(value: unknown): number {
+  if (typeof value === 'string') return value.length + VALUE_LENGTH;
+  if (typeof value !== 'object' || value === null) return VALUE_LENGTH;
+  const isMade = value instanceof JsonPieces;
+  const members = isMade ? value.pieces.filter((piece) => typeof piece === 'string') : Object.values(value);
+  return members.reduce<number>((sum, member) => sum + heldLength(member), VALUE_LENGTH);
 }
 
 class JsonWriter {
@@ -46,10 +97,11 @@ class JsonWriter {
   constructor(private readonly isSorted: boolean) {}
 
   /** Writes a value. Yields what is long enough; the `rest` follows. */
-  *pieces(value: unknown): Generator<string> {
+  *pieces(value: unknown): Generator<Piece> {
     const written = hasToJson(value) ? value.toJSON() : value;
     if (typeof written === 'string') yield* this.#string(written);
     else if (Array.isArray(written)) yield* this.#array(written);
+    else if (written instanceof JsonPieces) yield* this.#made(written);
     else if (typeof written === 'object' && written !== null) yield* this.#object(written);
     else this.#text += JSON.stringify(written) ?? 'null';
     if (this.#text.length >= PIECE_LENGTH) yield this.rest();
@@ -61,7 +113,17 @@ class JsonWriter {
     return text;
   }
 
-  *#array(array: unknown[]): Generator<string> {
+  *#made({ pieces }: JsonPieces): Generator<Piece> {
+    for (const piece of pieces) {
+      if (typeof piece === 'string') this.#text += piece;
+      else {
+        yield this.rest();
+        yield piece;
+      }
+    }
+  }
+
+  *#array(array: unknown[]): Generator<Piece> {
     this.#text += '[';
     if (++this.#depth % LEVELS === 0) yield this.rest();
     for (let index = 0; index < array.length; index++) {
@@ -72,7 +134,7 @@ class JsonWriter {
     this.#depth--;
   }
 
-  *#object(object: object): Generator<string> {
+  *#object(object: object): Generator<Piece> {
     const names = Object.keys(object);
     if (this.isSorted) names.sort();
     let separator = '{';

@@ -50,6 +50,8 @@ export interface DownloadedFile {
   size: number;
   /** SHA-256 of the content, lower-case hexadecimal. */
   sha256: string;
+  /** The content is in memory until it is read. Default false. */
+  isHeld?: true;
   /**
    * Reads the content.
    *
@@ -116,9 +118,10 @@ export async function existingRun(store: RunStore, owner: string, runId: string)
 }
 
 /** Follows a run after a cursor that its log has. */
-export function follow({ groups }: RunnerServices, run: RunRecord, cursor: number): FollowedRun {
+export function follow({ groups, store }: RunnerServices, run: RunRecord, cursor: number): FollowedRun {
   return {
     run: viewOf(run),
+    read: (after) => store.read(run, after),
     follow: (sink) => {
       const group = groups.of(run);
       if (run.endedAt !== undefined) group.end();
@@ -220,6 +223,7 @@ export async function downloadOf(
     mimeType: 'text/plain; charset=utf-8',
     size: bytes.length,
     sha256,
+    isHeld: true,
     read: (range) => bytesIn(bytes, range),
   };
 }

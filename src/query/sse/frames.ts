@@ -1,4 +1,5 @@
 import { Buffer } from 'node:buffer';
+import type { Piece } from '../platform/write-json.js';
 import type { LogSlice } from '../ports/run-store.js';
 
 /** Events as they are written (WHATWG HTML §9.2.5). */
@@ -8,6 +9,8 @@ export interface Frames {
   bytes: number;
   /** `latin1` if the text is ASCII: the bytes are the same, and Node makes them faster. */
   encoding: 'latin1' | 'utf8';
+  /** What follows the text, from its first long text on. Default: nothing. */
+  rest?: readonly Piece[];
 }
 
 /** Line ends of Unicode that JSON does not escape. Many clients split lines at them, so they are written as escapes. */

@@ -1,10 +1,14 @@
 import { OutgoingMessage, type ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import type { Follower, Sink } from '../event-log/follower.js';
-import { asciiFrames, type Frames } from './frames.js';
+import { holdAnswer } from './answer-memory.js';
+import { asciiFrames, type Frames, framesOfText } from './frames.js';
 import type { Interruption, StreamForm } from './stream-form.js';
+import { joinedPieces } from './write-pieces.js';
 import type { StreamOptions } from '../options/query.options.js';
 import type { Clock, Timer } from '../platform/clock.js';
+import { hasLeft } from '../platform/host.js';
+import type { Piece } from '../platform/write-json.js';
 import type { LogSlice } from '../ports/run-store.js';
 
 /** How many ticks of the keep-alive timer a stream may be idle. */
@@ -22,6 +26,11 @@ export class SseResponse implements Sink {
   /** Ticks of the keep-alive timer since the last write. */
   #idleTicks = 0;
   #holdTimer: Timer | undefined;
+  /** Long texts of the last slice are being written. */
+  #isInRest = false;
+  /** The response ends behind them. */
+  #endsBehindRest = false;
+  #onTaken: (() => void) | undefined;
 
   constructor(
     private readonly response: ServerResponse,
@@ -48,21 +57,30 @@ export class SseResponse implements Sink {
   }
 
   write(slice: LogSlice): boolean {
-    // The last events leave in one write with the end of the response.
-    if (slice.ended) this.response.socket?.cork();
     const frames = this.form.framesOf(slice);
+    holdAnswer(this.response, this.form.held);
+    // The last events leave in one write with the end of the response.
+    if (slice.ended && !frames.rest) this.response.socket?.cork();
     const takesMore = frames.bytes === 0 || this.#send(frames);
+    if (frames.rest) {
+      void this.#sendRest(frames.rest);
+      return false;
+    }
     if (this.form.isOver && this.follower?.leave()) this.end();
     return takesMore;
   }
 
   /** Sends a keep-alive after `IDLE_TICKS` ticks without a write. A blocked connection is not idle. */
   keepAlive(): void {
-    if (++this.#idleTicks < IDLE_TICKS || this.#isBlocked) return;
+    if (++this.#idleTicks < IDLE_TICKS || this.#isBlocked || this.#isInRest) return;
     this.#write(this.form.keepAlive);
   }
 
   end(): void {
+    if (this.#isInRest) {
+      this.#endsBehindRest = true;
+      return;
+    }
     const { socket } = this.response;
     this.response.end();
     socket?.uncork();
@@ -79,28 +97,51 @@ export class SseResponse implements Sink {
 
   /** While the run asks, the stream stays open for some time, and then ends without `done`. */
   hold(asks: boolean): void {
-    if (!asks) {
-      if (this.#holdTimer) this.closed();
-      return;
-    }
+    // A caller who is slow to read what is there already is not waiting for an answer.
+    if (!asks || this.#isInRest) return this.#stopHolding();
     this.#holdTimer ??= this.clock.start('holdMs', this.options.holdMs, () => {
       if (this.follower?.leave()) this.#interrupt('asking');
     });
   }
 
-  /** Nothing is written any more, or the run does not ask any more. */
+  /** Nothing is written any more. */
   closed(): void {
-    this.clock.stop(this.#holdTimer);
-    this.#holdTimer = undefined;
+    this.#stopHolding();
+    this.#onTaken?.();
   }
 
   destroy(): void {
     this.response.destroy();
   }
 
+  #stopHolding(): void {
+    if (!this.#holdTimer) return;
+    this.clock.stop(this.#holdTimer);
+    this.#holdTimer = undefined;
+  }
+
   #interrupt(why: Interruption): void {
-    this.#write(this.form.interruption(why));
+    if (!this.#isInRest) this.#write(this.form.interruption(why));
     this.response.end();
+  }
+
+  /** Writes what has long texts as the connection takes it. The follower reads on behind it. */
+  async #sendRest(rest: Iterable<Piece>): Promise<void> {
+    this.#isInRest = true;
+    try {
+      for await (const text of joinedPieces(rest)) {
+        if (this.response.writableEnded || hasLeft(this.response)) return;
+        if (!this.#send(framesOfText(text))) await new Promise<void>((resolve) => (this.#onTaken = resolve));
+      }
+    } catch {
+      this.follower?.leave();
+      return this.fail();
+    }
+    this.#isInRest = false;
+    this.#onTaken = undefined;
+    const isOver = this.form.isOver && this.follower?.leave();
+    if (isOver || this.#endsBehindRest) this.end();
+    else this.follower?.drained();
   }
 
   #write(text: string): void {
@@ -115,7 +156,8 @@ export class SseResponse implements Sink {
     this.#isBlocked = true;
     (socket ?? this.response).once('drain', () => {
       this.#isBlocked = false;
-      this.follower?.drained();
+      if (this.#isInRest) this.#onTaken?.();
+      else this.follower?.drained();
     });
     return false;
   }

@@ -14,12 +14,22 @@ import { Settings } from '../options/settings.js';
 import { Clock, type Timer } from '../platform/clock.js';
 import { Connections } from '../platform/connections.js';
 import { settlesWithin } from '../platform/deadline.js';
-import { type HostRequest, type HostResponse, requestPath, takeResponse, turnOf } from '../platform/host.js';
-import { jsonOf } from '../platform/write-json.js';
+import {
+  hasLeft,
+  type HostRequest,
+  type HostResponse,
+  rawResponse,
+  requestPath,
+  takeResponse,
+  turnOf,
+} from '../platform/host.js';
+import { heldLength, piecesOf } from '../platform/write-json.js';
 import { acceptsEventStream } from './accept.js';
+import { holdAnswer } from './answer-memory.js';
 import { IDLE_TICKS, SseResponse } from './sse-response.js';
 import { EnvelopeForm, type StreamForm } from './stream-form.js';
 import { EventStream } from './streams-envelopes.js';
+import { joinedPieces, writePieces, WRITTEN_LENGTH } from './write-pieces.js';
 
 /** At shutdown, when clients have had their time to read: how long it may take to end the streams that are left. */
 const DISCONNECTING_MS = 500;
@@ -69,13 +79,14 @@ export class SseInterceptor implements NestInterceptor, BeforeApplicationShutdow
   }
 
   async #stream(stream: EventStream, request: HostRequest, response: HostResponse): Promise<void> {
-    const { run, follow } = await RunStream.from(stream.envelopes).admitted;
+    const { run, follow, read } = await RunStream.from(stream.envelopes).admitted;
     const raw = takeResponse(response);
     const form = stream.form ?? this.#envelopeForm(request, run);
+    form.log = read;
     const sse = new SseResponse(raw, form, this.settings.streams, this.clock);
     const follower = follow(sse);
     sse.follower = follower;
-    if (raw.destroyed) return void follower.leave();
+    if (hasLeft(raw)) return void follower.leave();
     raw.once('close', () => {
       this.#open.delete(sse);
       sse.closed();
@@ -92,22 +103,38 @@ export class SseInterceptor implements NestInterceptor, BeforeApplicationShutdow
     return new EnvelopeForm(acceptsEventStream(request), named, this.settings.streams.retryMs);
   }
 
-  /** Ends a response whose status the route has set. Nest's `JSON.stringify` would hold the event loop for a page of turns. */
+  /** Ends a response whose status the route has set. */
   async #send(answer: unknown, response: HostResponse): Promise<void> {
     const isFile = answer instanceof StreamableFile;
     const isJson = answer !== undefined && !isFile;
-    const sent = isJson ? await jsonOf(answer) : answer;
     try {
       // The view of a protocol may have a type of JSON of its own.
       if (isJson && !response.hasHeader('content-type'))
         response.header('Content-Type', 'application/json; charset=utf-8');
       // A route sets the headers of a file itself, also where it says that the caller has the file already (304).
       if (!isFile && response.statusCode !== 304) response.header('Cache-Control', 'no-store');
-      this.adapterHost.httpAdapter.reply(response, sent);
+      if (isJson) await this.#sendJson(answer, response);
+      else this.adapterHost.httpAdapter.reply(response, answer);
     } catch (error) {
       if (isFile) answer.getStream().destroy();
       throw error;
     }
+  }
+
+  /**
+   * Nest's `JSON.stringify` would hold the event loop for a page of turns, and a caller who does not read would have the whole text
+   * wait in memory.
+   */
+  async #sendJson(answer: unknown, response: HostResponse): Promise<void> {
+    holdAnswer(rawResponse(response), heldLength(answer));
+    const texts = joinedPieces(piecesOf(answer));
+    const { value: beginning } = (await texts.next()) as IteratorYieldResult<string>;
+    if (beginning.length < WRITTEN_LENGTH)
+      return void this.adapterHost.httpAdapter.reply(response, beginning);
+    const raw = takeResponse(response);
+    raw.writeHead(response.statusCode);
+    raw.write(beginning);
+    await writePieces(raw, texts);
   }
 
   /** One timer serves all streams, so that no write has to ask for the time. */

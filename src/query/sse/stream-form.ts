@@ -1,4 +1,5 @@
 import type { RunView } from 'nest-agent-query-client';
+import type { ReadLog } from '../event-log/log-texts.js';
 import type { LogSlice } from '../ports/run-store.js';
 import { type Frames, framesOf } from './frames.js';
 
@@ -22,6 +23,14 @@ export type Interruption = 'disconnected' | 'asking';
 export abstract class StreamForm {
   /** Set by a form that has written its last event, although the log may go on: the response ends then. Default false. */
   isOver = false;
+
+  /** Reads the log again, for a form that repeats long texts. Set before anything is written. */
+  log: ReadLog | undefined;
+
+  /** How many characters the form holds of what it has read. Default 0. */
+  get held(): number {
+    return 0;
+  }
 
   /** Further headers of the response, by name. Default: none. */
   headers(_run: RunView | undefined): Record<string, string> {

@@ -1,4 +1,5 @@
-import { type Frames, framesOfText, type LogSlice, StreamForm } from 'nest-agent-query/protocol';
+import type { MessageEnvelope } from 'nest-agent-query';
+import { type Frames, framesOfText, type LogSlice, type Piece, StreamForm } from 'nest-agent-query/protocol';
 
 /** How an envelope with a chunk of a message begins, as the log has it. */
 const CHUNK = '{"type":"message","data":{"content":';
@@ -12,6 +13,8 @@ const BACKSLASH = 0x5c;
 export abstract class EventForm extends StreamForm {
   #number = 0;
   #frames = '';
+  /** What follows the frames, from the first long text on. */
+  #rest: Piece[] = [];
 
   /** @param from the number of the first event that is written; the first event of a run has the number 0 */
   constructor(protected from = 0) {
@@ -31,7 +34,11 @@ export abstract class EventForm extends StreamForm {
       this.read(lines.slice(at, end), seq++);
       at = end + 1;
     }
-    return framesOfText(this.#taken());
+    const frames = framesOfText(this.#taken());
+    if (this.#rest.length === 0) return frames;
+    const rest = this.#rest;
+    this.#rest = [];
+    return { ...frames, rest };
   }
 
   /** Adds the events that come before the first envelope. Default: none. */
@@ -62,13 +69,22 @@ export abstract class EventForm extends StreamForm {
 
   /** Adds an event. @param frame all of it, with the blank line */
   protected writeFrame(frame: string): void {
-    if (this.#number++ >= this.from) this.#frames += frame;
+    if (this.#number++ < this.from) return;
+    if (this.#rest.length === 0) this.#frames += frame;
+    else this.#rest.push(frame);
+  }
+
+  /** Adds an event whose data may have long texts. */
+  protected writePieces(data: readonly Piece[], fields = ''): void {
+    if (data.every((piece) => typeof piece === 'string')) return this.write(data.join(''), fields);
+    if (this.#number++ >= this.from) this.#rest.push(`${fields}data: `, ...data, '\n\n');
   }
 
   /** Adds an event in the place of all that were counted so far. What follows is written. */
-  protected replace(data: string, fields = ''): void {
+  protected replace(data: readonly Piece[], fields = ''): void {
     this.from = this.#number;
-    this.#frames += `${fields}data: ${data}\n\n`;
+    this.writePieces(data, fields);
+    this.#number--;
   }
 
   /** Counts an event that is not written. */
@@ -95,6 +111,16 @@ export function chunkOf(line: string): string | undefined {
   let quote = line.indexOf('"', CHUNK.length + 1);
   while (quote !== -1 && isEscaped(line, quote)) quote = line.indexOf('"', quote + 1);
   return quote === line.length - 3 ? line.slice(CHUNK.length, quote + 1) : undefined;
+}
+
+/** Finds the content of an envelope of a type, as JSON. Undefined if the envelope is another one. */
+export function contentsOf(type: 'message' | 'reasoning'): (line: string) => string | undefined {
+  const beginning = `{"type":"${type}"`;
+  return (line) => {
+    const chunk = type === 'message' ? chunkOf(line) : undefined;
+    if (chunk !== undefined || !line.startsWith(beginning)) return chunk;
+    return JSON.stringify((JSON.parse(line) as MessageEnvelope).data.content);
+  };
 }
 
 function isEscaped(line: string, quote: number): boolean {

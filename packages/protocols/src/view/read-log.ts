@@ -1,5 +1,12 @@
 import { QueryError, type RunStream } from 'nest-agent-query';
-import { type HostResponse, type LogSlice, rawResponse, type StreamForm } from 'nest-agent-query/protocol';
+import {
+  hasLeft,
+  holdAnswer,
+  type HostResponse,
+  type LogSlice,
+  rawResponse,
+  type StreamForm,
+} from 'nest-agent-query/protocol';
 
 /** Of which response the caller waits. */
 export interface Reading {
@@ -11,21 +18,23 @@ export interface Reading {
 /**
  * Lets a form read a log from its beginning, for an answer that is no stream. As long as it reads, the caller follows the run.
  *
- * @throws {QueryError} `draining`: the service stops before
+ * @throws {QueryError} `draining`: the service stops before · `at_capacity`: the answer would hold too much
  */
 export async function readLog(
   stream: RunStream,
   form: StreamForm,
   { response, until }: Reading,
 ): Promise<void> {
+  const { follow, read } = await stream.admitted;
+  form.log = read;
   if (until === 0) return;
-  const { follow } = await stream.admitted;
   const raw = rawResponse(response);
   await new Promise<void>((resolve, reject) => {
     const isRead = ({ first, count }: LogSlice) => form.isOver || first + count > (until ?? Infinity);
     const follower = follow({
       write: (slice) => {
         form.framesOf(slice);
+        holdAnswer(raw, form.held);
         if (isRead(slice) && follower.leave()) finish();
         return true;
       },
@@ -42,7 +51,7 @@ export async function readLog(
       else reject(error);
     };
     raw.once('close', left);
-    if (raw.destroyed) left();
+    if (hasLeft(raw)) left();
     else follower.notify();
   });
 }

@@ -5,12 +5,13 @@ import type {
   ResultEnvelope,
   SourceEnvelope,
 } from 'nest-agent-query';
-import { chunkOf, EventForm } from '../../view/event-form.js';
+import { JsonPieces, type LogText, LogTexts, type Piece } from 'nest-agent-query/protocol';
+import { chunkOf, contentsOf, EventForm } from '../../view/event-form.js';
 
 /** What has become of an artifact. */
 export interface ArtifactChange {
   /** The artifact with its new parts, or with all of them, as JSON. */
-  artifact: string;
+  artifact: Piece[];
   /** The parts follow those that were told before; otherwise they replace them. */
   append: boolean;
   /** Nothing more is appended. Of a text that is not known. */
@@ -20,36 +21,63 @@ export interface ArtifactChange {
 interface KeptArtifact {
   artifactId: string;
   name: string | undefined;
-  isText: boolean;
-  /** JSON, with the number of the envelope. Of a text: what is between the quotes. */
+  /** Undefined if it is of parts. */
+  text: LogText | undefined;
+  /** JSON, with the number of the envelope. */
   parts: { seq: number; json: string }[];
 }
 
+/** What an artifact takes besides its parts, and each part besides its JSON, in characters. */
+const ENTRY_LENGTH = 128;
+
+/** Two copies of a part are made: as it is, and in the JSON of the answer. */
+const COPIES = 2;
+
+const contentOf = contentsOf('message');
+
 /** What nothing is left of: an artifact must have a part. */
-const EMPTY = '{"text":""}';
+const EMPTY: Piece[] = ['{"text":""}'];
 
 /** The artifacts of a log, and what becomes of them envelope by envelope. */
 export class Artifacts {
   #all: KeptArtifact[] = [];
   /** The text that chunks are appended to, and the `id` of its messages. */
-  #open: { artifact: KeptArtifact; id: string | undefined } | undefined;
+  #open: { text: LogText; artifact: KeptArtifact; id: string | undefined } | undefined;
+  readonly #texts: LogTexts;
+  /** How many characters are kept besides the texts. */
+  #kept = 0;
 
-  /** @param origin of the URLs of files, such as `https://agents.example.com` */
-  constructor(private readonly origin: string) {}
+  /**
+   * @param origin of the URLs of files, such as `https://agents.example.com`
+   * @param source has the log
+   */
+  constructor(
+    private readonly origin: string,
+    source: ConstructorParameters<typeof LogTexts>[0],
+  ) {
+    this.#texts = new LogTexts(source);
+  }
 
-  /** Those that have content, with all their parts. */
-  get list(): Record<string, unknown>[] {
-    return this.#all.map((each) => JSON.parse(textOf(each, whole(each))) as Record<string, unknown>);
+  /** How many characters they hold. */
+  get held(): number {
+    return this.#texts.held + this.#kept;
+  }
+
+  /** A list of those that have content, with all their parts. Undefined if there is none. */
+  get list(): JsonPieces | undefined {
+    if (this.#all.length === 0) return undefined;
+    const pieces = this.#all.flatMap((each) => [',', ...jsonOf(each, whole(each))]);
+    return new JsonPieces(['[', ...pieces.slice(1), ']']);
   }
 
   /** @param content a chunk of a message, as JSON */
   chunk(content: string, id: string | undefined, seq: number): ArtifactChange | undefined {
     if (content === '""') return undefined;
-    if (!this.#open || this.#open.id !== id) this.#open = { artifact: this.#text(seq), id };
-    const { artifact } = this.#open;
-    const append = artifact.parts.length > 0;
-    artifact.parts.push({ seq, json: content.slice(1, -1) });
-    return { artifact: textOf(artifact, `{"text":${content}}`), append, isLast: false };
+    if (!this.#open || this.#open.id !== id) this.#open = { ...this.#text(seq), id };
+    const { artifact, text } = this.#open;
+    const append = !text.isEmpty;
+    text.add(content, seq);
+    return { artifact: jsonOf(artifact, [`{"text":${content}}`]), append, isLast: false };
   }
 
   read({ type, data }: Envelope, seq: number): ArtifactChange[] {
@@ -75,10 +103,12 @@ export class Artifacts {
     }
   }
 
-  #text(seq: number): KeptArtifact {
-    const artifact = { artifactId: `text-${seq}`, name: undefined, isText: true, parts: [] };
+  #text(seq: number): { artifact: KeptArtifact; text: LogText } {
+    const text = this.#texts.begin(contentOf);
+    const artifact = { artifactId: `text-${seq}`, name: undefined, text, parts: [] };
     this.#all.push(artifact);
-    return artifact;
+    this.#kept += ENTRY_LENGTH;
+    return { artifact, text };
   }
 
   #file({ name, mimeType, path }: FileEnvelope['data'], seq: number): ArtifactChange {
@@ -95,20 +125,24 @@ export class Artifacts {
 
   #add(artifactId: string, name: string, part: object, seq: number): ArtifactChange {
     const known = this.#all.find((each) => each.artifactId === artifactId);
-    const artifact = known ?? { artifactId, name, isText: false, parts: [] };
+    const artifact = known ?? { artifactId, name, text: undefined, parts: [] };
     if (!known) this.#all.push(artifact);
     const json = JSON.stringify(part);
     artifact.parts.push({ seq, json });
-    return { artifact: textOf(artifact, json), append: known !== undefined, isLast: true };
+    this.#kept += COPIES * (json.length + ENTRY_LENGTH);
+    return { artifact: jsonOf(artifact, [json]), append: known !== undefined, isLast: true };
   }
 
   /** Parts after the checkpoint are void: the artifacts that have such parts are told again. */
   #restart(from: number): ArtifactChange[] {
-    const changed = this.#all.filter(({ parts }) => parts.at(-1)!.seq > from);
-    for (const artifact of changed) artifact.parts = artifact.parts.filter(({ seq }) => seq <= from);
-    this.#all = this.#all.filter(({ parts }) => parts.length > 0);
+    const changed = this.#all.filter(({ text, parts }) => (text?.last ?? parts.at(-1)!.seq) > from);
+    for (const artifact of changed) {
+      artifact.text?.cut(from);
+      artifact.parts = artifact.parts.filter(({ seq }) => seq <= from);
+    }
+    this.#all = this.#all.filter((each) => !isEmpty(each));
     return changed.map((each) => ({
-      artifact: textOf(each, each.parts.length > 0 ? whole(each) : EMPTY),
+      artifact: jsonOf(each, isEmpty(each) ? EMPTY : whole(each)),
       ...{ append: false, isLast: false },
     }));
   }
@@ -117,14 +151,18 @@ export class Artifacts {
 /** After these, a chunk begins another text. */
 const CLOSING = new Set(['reasoning', 'tool_call', 'tool_result', 'input_required', 'restarted']);
 
-function whole({ isText, parts }: KeptArtifact): string {
-  const texts = parts.map(({ json }) => json);
-  return isText ? `{"text":"${texts.join('')}"}` : texts.join();
+function isEmpty({ text, parts }: KeptArtifact): boolean {
+  return text ? text.isEmpty : parts.length === 0;
 }
 
-function textOf({ artifactId, name }: KeptArtifact, parts: string): string {
+function whole({ text, parts }: KeptArtifact): Piece[] {
+  if (text) return ['{"text":"', text.json, '"}'];
+  return [parts.map(({ json }) => json).join()];
+}
+
+function jsonOf({ artifactId, name }: KeptArtifact, parts: Piece[]): Piece[] {
   const head = name === undefined ? '' : `"name":${JSON.stringify(name)},`;
-  return `{"artifactId":"${artifactId}",${head}"parts":[${parts}]}`;
+  return [`{"artifactId":"${artifactId}",${head}"parts":[`, ...parts, ']}'];
 }
 
 /** Reads the artifacts of a log, for an answer that is no stream. */
@@ -133,7 +171,11 @@ export class ArtifactReader extends EventForm {
 
   constructor(origin: string) {
     super();
-    this.artifacts = new Artifacts(origin);
+    this.artifacts = new Artifacts(origin, this);
+  }
+
+  override get held(): number {
+    return this.artifacts.held;
   }
 
   protected override read(line: string, seq: number): void {

@@ -1,5 +1,6 @@
 import fc from 'fast-check';
 import type { Envelope, RunView } from 'nest-agent-query';
+import { joinedPieces, type LogSlice } from 'nest-agent-query/protocol';
 import { ArtifactReader } from './artifacts.js';
 import { type Shown, TaskForm } from './task-form.js';
 
@@ -53,24 +54,32 @@ const LOGS = fc
 
 const RESOLVED = new Set(Array.from({ length: 25 }, (_, index) => `q${index}`));
 
+/** Envelopes of a log: those after a number, up to another one. */
+function sliceOf(log: readonly Envelope[], after: number, end = log.length): LogSlice {
+  const lines = log.slice(after, end).map((each) => JSON.stringify(each));
+  const ended = end >= log.length;
+  return { first: after + 1, count: lines.length, lines: lines.join('\n'), endOffset: 0, ended };
+}
+
+async function written(pieces: Parameters<typeof joinedPieces>[0]): Promise<string> {
+  const texts: string[] = [];
+  for await (const text of joinedPieces(pieces)) texts.push(text);
+  return texts.join('');
+}
+
 /** What a response shows of a log that arrives in pieces. */
-function shown(log: readonly Envelope[], more: Partial<Shown>, piece = 1): string[] {
+async function shown(log: readonly Envelope[], more: Partial<Shown>, piece = 1): Promise<string[]> {
   const form = new TaskForm(RUN, 'http://a', {
     resolved: RESOLVED,
     hasCursors: true,
     frame: ['', ''],
     ...more,
   });
+  form.log = (after) => sliceOf(log, after);
   let text = form.beginning();
   for (let at = 0; at < log.length && !form.isOver; at += piece) {
-    const lines = log.slice(at, at + piece).map((each) => JSON.stringify(each));
-    const slice = {
-      first: at + 1,
-      count: lines.length,
-      lines: lines.join('\n'),
-      ended: at + piece >= log.length,
-    };
-    text += form.framesOf(slice as never).text;
+    const { text: first, rest = [] } = form.framesOf(sliceOf(log, at, at + piece));
+    text += first + (await written(rest));
   }
   return text.split('\n\n').filter((event) => event !== '');
 }
@@ -103,32 +112,33 @@ const texts = (artifacts: readonly Artifact[]) =>
       .filter(([, text]) => text !== ''),
   );
 
-function read(log: readonly Envelope[]): Map<string, string> {
+async function read(log: readonly Envelope[]): Promise<Map<string, string>> {
   const reader = new ArtifactReader('http://a');
-  const lines = log.map((each) => JSON.stringify(each)).join('\n');
-  reader.framesOf({ first: 1, count: log.length, lines } as never);
-  return texts(reader.artifacts.list as never);
+  reader.log = (after) => sliceOf(log, after);
+  reader.framesOf(sliceOf(log, 0));
+  const { list } = reader.artifacts;
+  return texts(list ? (JSON.parse(await written(list.pieces)) as Artifact[]) : []);
 }
 
 describe('The events of a task', () => {
-  it('are the same, however the log arrives, and after any of them', () => {
-    fc.assert(
-      fc.property(LOGS, fc.integer({ min: 1, max: 7 }), (log, piece) => {
-        const whole = shown(log, {});
-        expect(shown(log, {}, piece)).toEqual(whole);
+  it('are the same, however the log arrives, and after any of them', async () => {
+    await fc.assert(
+      fc.asyncProperty(LOGS, fc.integer({ min: 1, max: 7 }), async (log, piece) => {
+        const whole = await shown(log, {});
+        expect(await shown(log, {}, piece)).toEqual(whole);
         for (let from = 0; from < whole.length; from++)
-          expect(shown(log, { from }, piece)).toEqual(whole.slice(from));
+          expect(await shown(log, { from }, piece)).toEqual(whole.slice(from));
       }),
     );
   });
 
-  it('are the artifacts that the task has, from whichever envelope on', () => {
-    fc.assert(
-      fc.property(LOGS, fc.nat(25), (log, number) => {
-        expect(built(shown(log, {}))).toEqual(read(log));
+  it('are the artifacts that the task has, from whichever envelope on', async () => {
+    await fc.assert(
+      fc.asyncProperty(LOGS, fc.nat(25), async (log, number) => {
+        expect(built(await shown(log, {}))).toEqual(await read(log));
         const after = Math.min(number, log.length - 1);
         const task = { id: 'run', contextId: 's', status: { state: 'TASK_STATE_WORKING' } } as const;
-        expect(built(shown(log, { snapshot: { after, task } }))).toEqual(read(log));
+        expect(built(await shown(log, { snapshot: { after, task } }))).toEqual(await read(log));
       }),
     );
   });

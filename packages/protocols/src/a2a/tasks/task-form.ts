@@ -1,4 +1,5 @@
 import type { Envelope, InputRequest, ResolvedInput, RunEnd, RunView } from 'nest-agent-query';
+import { type Piece, piecesOf } from 'nest-agent-query/protocol';
 import { chunkOf, EventForm } from '../../view/event-form.js';
 import { CURSOR_EXTENSION } from '../service-parameters.js';
 import { type ArtifactChange, Artifacts } from './artifacts.js';
@@ -48,9 +49,13 @@ export class TaskForm extends EventForm {
   ) {
     super(shown.snapshot ? Infinity : shown.from);
     this.#names = namesOf(run);
-    this.#artifacts = new Artifacts(origin);
+    this.#artifacts = new Artifacts(origin, this);
     const { id: taskId, contextId } = this.#names;
     this.#head = JSON.stringify({ taskId, contextId }).slice(0, -1);
+  }
+
+  override get held(): number {
+    return this.#artifacts.held;
   }
 
   override headers(): Record<string, string> {
@@ -59,7 +64,7 @@ export class TaskForm extends EventForm {
 
   protected override begin(): void {
     const number = this.number + 1;
-    this.write(this.#taskData(submittedTask(this.run), number), this.#fieldsOf(number));
+    this.writePieces(this.#taskData(submittedTask(this.run), number), this.#fieldsOf(number));
     this.#snapshot(0);
   }
 
@@ -129,7 +134,7 @@ export class TaskForm extends EventForm {
 
   #change({ artifact, append, isLast }: ArtifactChange): void {
     const flags = `${append ? ',"append":true' : ''}${isLast ? ',"lastChunk":true' : ''}`;
-    this.#update('artifactUpdate', `"artifact":${artifact}${flags}`);
+    this.#update('artifactUpdate', '"artifact":', ...artifact, flags);
   }
 
   #status(state: TaskState, message?: object): void {
@@ -137,27 +142,28 @@ export class TaskForm extends EventForm {
   }
 
   /** @param members those of the event besides the names, as JSON */
-  #update(kind: 'statusUpdate' | 'artifactUpdate', members: string): void {
+  #update(kind: 'statusUpdate' | 'artifactUpdate', ...members: Piece[]): void {
     const number = this.number + 1;
     const [before, after] = this.shown.frame;
     const metadata = this.shown.hasCursors ? `,"metadata":{"${CURSOR_EXTENSION}":${number}}` : '';
-    this.write(`${before}{"${kind}":${this.#head},${members}${metadata}}}${after}`, this.#fieldsOf(number));
+    const head = `${before}{"${kind}":${this.#head},`;
+    this.writePieces([head, ...members, `${metadata}}}${after}`], this.#fieldsOf(number));
   }
 
   #snapshot(seq: number): void {
     const { snapshot } = this.shown;
     if (snapshot?.after !== seq) return;
     const artifacts = this.#artifacts.list;
-    const task = { ...snapshot.task, ...(artifacts.length > 0 && { artifacts }) };
+    const task = { ...snapshot.task, ...(artifacts && { artifacts }) };
     this.replace(this.#taskData(task, this.number), this.#fieldsOf(this.number));
     if (snapshot.isLast) this.isOver = true;
   }
 
-  #taskData({ metadata, ...task }: Task, number: number): string {
+  #taskData({ metadata, ...task }: Task, number: number): Piece[] {
     const all = { ...metadata, ...(this.shown.hasCursors && { [CURSOR_EXTENSION]: number }) };
     const [before, after] = this.shown.frame;
     const told = { ...task, ...(Object.keys(all).length > 0 && { metadata: all }) };
-    return `${before}{"task":${JSON.stringify(told)}}${after}`;
+    return [before, ...piecesOf({ task: told }), after];
   }
 
   #fieldsOf(number: number): string {

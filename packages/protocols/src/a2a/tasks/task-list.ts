@@ -1,7 +1,7 @@
 import { Buffer } from 'node:buffer';
 import { Injectable } from '@nestjs/common';
 import type { FieldError, RunListOptions, RunView } from 'nest-agent-query';
-import { invalidQuery } from 'nest-agent-query/protocol';
+import { heldLength, holdAnswer, invalidQuery, JsonPieces, rawResponse } from 'nest-agent-query/protocol';
 import { View } from '../../view/view.js';
 import type { Caller } from '../caller.js';
 import { Members } from '../message/members.js';
@@ -16,8 +16,10 @@ const DEFAULT_PAGE_SIZE = 50;
 /** How many runs are read together. */
 const RUNS = 500;
 
-/** How many characters of JSON the artifacts of a page have, but at least those of one task. */
+/** How many characters of JSON the artifacts and the histories of a page have, but at least those of one task. */
 const PAGE_LENGTH = 8 * 1024 * 1024;
+
+const NONE = new JsonPieces(['[]']);
 
 /** The states of tasks, and the runs that may have them: all runs if the status alone does not tell. */
 const STATES: Record<string, RunListOptions['status']> = {
@@ -101,12 +103,14 @@ export class TaskList {
     { hasArtifacts, historyLength }: ListParams,
   ): Promise<Task[]> {
     const page: Task[] = [];
-    let length = 0;
+    let [length, held] = [0, 0];
     for (const { run, task } of listed) {
-      const artifacts = hasArtifacts ? await this.tasks.artifactsOf(caller, run) : undefined;
-      length += artifacts ? JSON.stringify(artifacts).length : 0;
-      if (length > PAGE_LENGTH && page.length > 0) break;
+      const artifacts = hasArtifacts ? ((await this.tasks.artifactsOf(caller, run)) ?? NONE) : undefined;
       const history = await this.tasks.historyOf(caller, run, historyLength);
+      length += (artifacts?.length ?? 0) + heldLength(history);
+      if (length > PAGE_LENGTH && page.length > 0) break;
+      held += heldLength([artifacts, history]);
+      holdAnswer(rawResponse(caller.response), held);
       page.push({ ...task, ...(artifacts && { artifacts }), ...(history.length > 0 && { history }) });
     }
     return page;

@@ -1,4 +1,5 @@
 import type { InputView, RunView, Turn } from 'nest-agent-query';
+import type { JsonPieces } from 'nest-agent-query/protocol';
 import { namesOf, question, requestOf, statusOf, type TaskNames, type TaskStatus } from './status.js';
 
 type Json = Record<string, unknown>;
@@ -6,7 +7,7 @@ type Json = Record<string, unknown>;
 /** A task (A2A 1.0 §4.1.1). */
 export interface Task extends TaskNames {
   status: TaskStatus;
-  artifacts?: Json[];
+  artifacts?: JsonPieces;
   history?: Json[];
   metadata?: Json;
 }

@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { type FieldError, QueryError, type RunStream, type RunView } from 'nest-agent-query';
-import { cursorOf, EventStream, invalidQuery } from 'nest-agent-query/protocol';
+import { cursorOf, EventStream, invalidQuery, type JsonPieces } from 'nest-agent-query/protocol';
 import { readLog } from '../../view/read-log.js';
 import { partsOfRun } from '../../view/turn-of-run.js';
 import { View } from '../../view/view.js';
@@ -96,13 +96,14 @@ export class Tasks {
     const history = await this.historyOf(caller, run, historyLength);
     return {
       ...task,
-      ...(artifacts.length > 0 && { artifacts }),
+      ...(artifacts && { artifacts }),
       ...(history.length > 0 && { history }),
       ...(metadata && { metadata }),
     };
   }
 
-  async artifactsOf({ owner, request, response }: Caller, run: RunView): Promise<Json[]> {
+  /** The artifacts of a task, as a list; undefined if it has none. */
+  async artifactsOf({ owner, request, response }: Caller, run: RunView): Promise<JsonPieces | undefined> {
     const reader = new ArtifactReader(originOf(request));
     const stream = this.#agent.follow(owner, run.id, 0);
     await readLog(stream, reader, { response, until: run.events });

@@ -1,8 +1,12 @@
 import type { Envelope, InputRequest, ResolvedInput, RunEnd } from 'nest-agent-query';
+import { type LogText, LogTexts } from 'nest-agent-query/protocol';
 import { chunkOf, EventForm } from '../../view/event-form.js';
 import { CallsOfRun } from './calls-of-run.js';
-import { JsonText } from './json-text.js';
-import { type AnswerItem, isText, plainText, type TextItem, type Usage } from './items.js';
+import { CONTENTS, isJsonOf, keptLength, plainLength } from './item-texts.js';
+import { type AnswerItem, isText, type TextItem, type Usage } from './items.js';
+
+/** What an item takes besides its texts, in characters. */
+const ITEM_LENGTH = 256;
 
 /** Which part of a run a response shows, and how. */
 export interface Shown {
@@ -22,8 +26,11 @@ export abstract class AnswerForm extends EventForm {
   #open: TextItem | undefined;
   /** Sources and files that no text has yet. */
   #sources: { seq: number; url: string; title: string }[] = [];
+  readonly #texts = new LogTexts(this);
   /** The text that a structured result may take the place of. */
-  #held = new JsonText();
+  #late = this.#texts.begin(CONTENTS.message);
+  /** How many characters are kept besides the texts. */
+  #kept = 0;
   readonly #calls = new CallsOfRun();
   /** How many items the legs before have. */
   #before = 0;
@@ -37,6 +44,10 @@ export abstract class AnswerForm extends EventForm {
     super(from);
   }
 
+  override get held(): number {
+    return this.#texts.held + this.#kept;
+  }
+
   /** Whether the leg is the one that is shown. */
   protected get isShown(): boolean {
     return this.legs === this.shown.leg;
@@ -45,24 +56,27 @@ export abstract class AnswerForm extends EventForm {
   protected abstract opened(item: TextItem): void;
   /** @param text as JSON */
   protected abstract added(item: TextItem, text: string): void;
+  /** An item that has its whole text from its beginning. */
+  protected abstract taken(item: TextItem): void;
   /** The newest annotation of the text is new. */
   protected abstract annotated(item: TextItem): void;
   protected abstract closed(item: TextItem): void;
   /** An item that is complete. */
   protected abstract told(item: Exclude<AnswerItem, TextItem>): void;
-  /** The items are again what they were before. */
-  protected abstract restarted(): void;
+  /** The items are again what they were before. @param hasVoidText whether a part of a message is void */
+  protected abstract restarted(hasVoidText: boolean): void;
   protected abstract paused(): void;
   protected abstract ended(end: RunEnd): void;
 
   protected override read(line: string, seq: number): void {
     const text = chunkOf(line);
     if (text !== undefined) this.#add('message', undefined, text, seq);
-    else this.#readEnvelope(JSON.parse(line) as Envelope, seq);
+    else this.#readEnvelope(JSON.parse(line) as Envelope, seq, line);
   }
 
-  #readEnvelope({ type, data: value }: Envelope, seq: number): void {
+  #readEnvelope({ type, data: value }: Envelope, seq: number, line: string): void {
     const data = value as never;
+    this.#kept += keptLength(type, line);
     if (type === 'message' || type === 'reasoning') return this.#addChunk(type, data, seq);
     if (Object.hasOwn(this.#readers, type)) this.#readers[type]!(data, seq);
   }
@@ -91,21 +105,25 @@ export abstract class AnswerForm extends EventForm {
 
   /** @param text as JSON */
   #add(type: TextItem['type'], id: string | undefined, text: string, seq: number): void {
-    if (type === 'message' && this.shown.isStructured) this.#held.add(text, seq);
-    else if (text !== '""') this.#addTo(this.#textOf(type, id, seq), text, seq);
+    if (text === '""') return;
+    if (type === 'message' && this.shown.isStructured) this.#late.add(text, seq);
+    else this.#addTo(this.#textOf(type, id, seq), text, seq);
   }
 
   #addTo(item: TextItem, text: string, seq: number): void {
     item.text.add(text, seq);
+    item.length += plainLength(text);
     this.added(item, text);
   }
 
   /** The open text, if the chunk belongs to it; otherwise a new one. */
-  #textOf(type: TextItem['type'], id: string | undefined, seq: number): TextItem {
+  #textOf(type: TextItem['type'], id: string | undefined, seq: number, known?: LogText): TextItem {
     const open = this.#open;
     if (open?.type === type && open.id === id) return open;
     this.#close();
-    const item: TextItem = { type, number: this.#next, seq, id, text: new JsonText(), annotations: [] };
+    const text = known ?? this.#texts.begin(CONTENTS[type]);
+    const item: TextItem = { type, number: this.#next, seq, id, text, length: 0, annotations: [] };
+    this.#kept += ITEM_LENGTH;
     this.#open = item;
     this.items.push(item);
     this.opened(item);
@@ -130,7 +148,7 @@ export abstract class AnswerForm extends EventForm {
   }
 
   #annotate(item: TextItem, source: { seq: number; url: string; title: string }): void {
-    item.annotations.push({ ...source, at: plainText(item).length });
+    item.annotations.push({ ...source, at: item.length });
     this.annotated(item);
   }
 
@@ -146,10 +164,10 @@ export abstract class AnswerForm extends EventForm {
   /** A text that says the same as the structured result is not followed by it. @param value JSON, as JSON */
   #tellValue(value: string, seq: number): void {
     const last = this.items.findLast(({ type }) => type === 'message') as TextItem | undefined;
-    if (!this.shown.isStructured && last && isJsonOf(plainText(last), value)) return;
-    this.#held = new JsonText();
+    if (!this.shown.isStructured && isJsonOf(last?.text.short, value)) return;
+    this.#late.cut(0);
     this.#close();
-    this.#addTo(this.#textOf('message', undefined, seq), value, seq);
+    this.#addTo(this.#textOf('message', undefined, seq, this.#texts.begin(CONTENTS.result)), value, seq);
     this.#close();
   }
 
@@ -184,6 +202,7 @@ export abstract class AnswerForm extends EventForm {
   #nextLeg(seq: number): void {
     this.legs++;
     this.#before = this.#next;
+    for (const item of this.items) if (isText(item)) item.text.cut(0);
     this.items = [];
     this.usage = undefined;
     // What this envelope adds to them comes first.
@@ -193,16 +212,16 @@ export abstract class AnswerForm extends EventForm {
   #restart(from: number): void {
     this.#open = undefined;
     const isValid = ({ seq }: { seq: number }) => seq <= from;
+    const texts = this.items.filter(isText);
+    const hasVoidText = texts.some(({ type, text }) => type === 'message' && text.last > from);
+    for (const { text } of texts) text.cut(from);
     this.items = this.items.filter(isValid);
     this.#sources = this.#sources.filter(isValid);
     this.#calls.restart(from);
-    this.#held.cut(from);
+    this.#late.cut(from);
     const last = this.items.at(-1);
-    if (isText(last)) {
-      last.text.cut(from);
-      last.annotations = last.annotations.filter(isValid);
-    }
-    this.restarted();
+    if (isText(last)) last.annotations = last.annotations.filter(isValid);
+    this.restarted(hasVoidText);
   }
 
   #end(end: RunEnd, seq: number): void {
@@ -222,19 +241,9 @@ export abstract class AnswerForm extends EventForm {
   /** Nothing more belongs to the texts: what was held back for them is told. */
   #settle(seq: number): void {
     this.#close();
-    if (!this.#held.isEmpty)
-      this.#addTo(this.#textOf('message', undefined, seq), `"${this.#held.json}"`, seq);
+    if (!this.#late.isEmpty) this.taken(this.#textOf('message', undefined, seq, this.#late));
     else if (this.#sources.length > 0) this.#textOf('message', undefined, seq);
-    this.#held = new JsonText();
+    this.#late = this.#texts.begin(CONTENTS.message);
     this.#close();
-  }
-}
-
-/** @param value JSON, as JSON */
-function isJsonOf(text: string, value: string): boolean {
-  try {
-    return JSON.stringify(JSON.stringify(JSON.parse(text))) === value;
-  } catch {
-    return false;
   }
 }

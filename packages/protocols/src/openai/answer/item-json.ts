@@ -1,3 +1,4 @@
+import type { Piece } from 'nest-agent-query/protocol';
 import { askedCall, askedId } from '../asking/asked-calls.js';
 import {
   type AnswerItem,
@@ -23,9 +24,9 @@ export class ItemJson {
   }
 
   /** @param isOpen whether the text goes on */
-  item(item: AnswerItem, isOpen = false): string {
+  item(item: AnswerItem, isOpen = false): Piece[] {
     if (isText(item)) return isOpen ? this.#openText(item) : this.#text(item);
-    return JSON.stringify(item.type === 'call' ? this.call(item) : this.asked(item));
+    return [JSON.stringify(item.type === 'call' ? this.call(item) : this.asked(item))];
   }
 
   call(item: CallItem) {
@@ -64,25 +65,25 @@ export class ItemJson {
   }
 
   /** The part of a text, whole or as it begins. */
-  part({ type, annotations }: Pick<TextItem, 'type' | 'annotations'>, text: string): string {
-    if (type === 'reasoning') return `{"type":"summary_text","text":"${text}"}`;
+  part({ type, annotations }: Pick<TextItem, 'type' | 'annotations'>, text: Piece): Piece[] {
+    if (type === 'reasoning') return ['{"type":"summary_text","text":"', text, '"}'];
     const cited = JSON.stringify(annotations.map(citation));
-    return `{"type":"output_text","text":"${text}","annotations":${cited},"logprobs":[]}`;
+    return ['{"type":"output_text","text":"', text, `","annotations":${cited},"logprobs":[]}`];
   }
 
-  #text(item: TextItem): string {
-    if (item.type === 'reasoning')
-      return `{"id":"${this.id(item)}","type":"reasoning","summary":[${this.part(item, item.text.json)}]}`;
-    return this.#message(item, item.isCut ? 'incomplete' : 'completed', this.part(item, item.text.json));
+  #text(item: TextItem): Piece[] {
+    return this.#whole(item, item.isCut ? 'incomplete' : 'completed', this.part(item, item.text.json));
   }
 
-  #openText(item: TextItem): string {
-    if (item.type === 'reasoning') return `{"id":"${this.id(item)}","type":"reasoning","summary":[]}`;
-    return this.#message(item, 'in_progress', '');
+  #openText(item: TextItem): Piece[] {
+    return this.#whole(item, 'in_progress', []);
   }
 
-  #message(item: TextItem, status: string, parts: string): string {
-    return `{"id":"${this.id(item)}","type":"message","role":"assistant","status":"${status}","content":[${parts}]}`;
+  #whole(item: TextItem, status: string, parts: Piece[]): Piece[] {
+    const id = this.id(item);
+    if (item.type === 'reasoning') return [`{"id":"${id}","type":"reasoning","summary":[`, ...parts, ']}'];
+    const head = `{"id":"${id}","type":"message","role":"assistant","status":"${status}","content":[`;
+    return [head, ...parts, ']}'];
   }
 }
 

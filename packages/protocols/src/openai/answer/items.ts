@@ -1,5 +1,5 @@
 import type { InputRequest } from 'nest-agent-query';
-import type { JsonText } from './json-text.js';
+import type { LogText } from 'nest-agent-query/protocol';
 
 interface Item {
   /** Which item of its run it is, from 0. */
@@ -13,7 +13,9 @@ export interface TextItem extends Item {
   type: 'message' | 'reasoning';
   /** The `id` of its envelopes. */
   id: string | undefined;
-  text: JsonText;
+  text: LogText;
+  /** How many characters the text has, as clients count them. */
+  length: number;
   annotations: Annotation[];
   /** The run did not complete, and ended here. */
   isCut?: true;
@@ -54,9 +56,6 @@ export type AnswerItem = TextItem | CallItem | AskedItem;
 
 export const isText = (item: AnswerItem | undefined): item is TextItem =>
   item?.type === 'message' || item?.type === 'reasoning';
-
-/** The text of an item. */
-export const plainText = ({ text }: TextItem): string => JSON.parse(`"${text.json}"`) as string;
 
 export interface Usage {
   input: number;

@@ -1,7 +1,8 @@
 import { type InputRequest, QueryError, type RunEnd, type RunView } from 'nest-agent-query';
+import { JsonPieces, type Piece } from 'nest-agent-query/protocol';
 import { AnswerForm, type Shown } from '../answer/answer-form.js';
 import { citation } from '../answer/item-json.js';
-import { type AnswerItem, isText, plainText, type TextItem, type Usage } from '../answer/items.js';
+import { type AnswerItem, type TextItem, type Usage } from '../answer/items.js';
 import { askedCall, askedId } from '../asking/asked-calls.js';
 import { secondsOf } from '../seconds.js';
 
@@ -21,8 +22,6 @@ export class ChatForm extends AnswerForm {
   failure: QueryError | undefined;
   #reason: FinishReason = 'stop';
   #calls: { id: string; type: 'function'; function: { name: string; arguments: string } }[] = [];
-  /** How long the texts are that were told, as JSON. */
-  #length = 0;
   readonly #named: { id: string; created: number; model: string };
   readonly #head: string;
 
@@ -41,8 +40,12 @@ export class ChatForm extends AnswerForm {
   /** The completion. @throws {QueryError} why there is none */
   get completion() {
     if (this.failure) throw this.failure;
-    const texts = this.items.filter((item): item is TextItem => isText(item) && item.type === 'message');
-    const content = texts.map(plainText).join('') || (this.#calls.length > 0 ? null : '');
+    const texts = this.items.filter((item): item is TextItem => item.type === 'message');
+    const isEmpty = texts.every(({ text }) => text.isEmpty);
+    const content =
+      isEmpty && this.#calls.length > 0
+        ? null
+        : new JsonPieces(['"', ...texts.map(({ text }) => text.json), '"']);
     const annotations = texts.flatMap((text) => text.annotations.map(annotationOf));
     const calls = this.#calls.length > 0 && { tool_calls: this.#calls };
     const message = { role: 'assistant', content, refusal: null, annotations, ...calls };
@@ -63,8 +66,11 @@ export class ChatForm extends AnswerForm {
 
   protected override added({ type }: TextItem, text: string): void {
     if (!this.isShown || type === 'reasoning') return;
-    this.#length += text.length - 2;
     this.write(this.#chunk(`{"content":${text}}`));
+  }
+
+  protected override taken({ text }: TextItem): void {
+    if (this.isShown) this.writePieces(this.#pieces(['{"content":"', text.json, '"}']));
   }
 
   protected override annotated({ annotations }: TextItem): void {
@@ -86,10 +92,8 @@ export class ChatForm extends AnswerForm {
   }
 
   /** Of a stream, nothing can be taken back. */
-  protected override restarted(): void {
-    const texts = this.items.filter((item): item is TextItem => item.type === 'message');
-    const length = texts.reduce((sum, { text }) => sum + text.json.length, 0);
-    if (!this.isShown || !this.options.isStream || length === this.#length) return;
+  protected override restarted(hasVoidText: boolean): void {
+    if (!this.isShown || !this.options.isStream || !hasVoidText) return;
     const detail = 'The answer was interrupted, and its end does not fit what was sent. Ask again.';
     this.#fail(new QueryError('interrupted', detail));
     this.#end();
@@ -137,6 +141,10 @@ export class ChatForm extends AnswerForm {
   /** @param delta as JSON @param reason as JSON */
   #chunk(delta: string, reason = 'null'): string {
     return `${this.#head}${delta},"logprobs":null,"finish_reason":${reason}}]}`;
+  }
+
+  #pieces(delta: Piece[]): Piece[] {
+    return [this.#head, ...delta, ',"logprobs":null,"finish_reason":null}]}'];
   }
 }
 

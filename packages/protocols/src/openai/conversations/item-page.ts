@@ -1,5 +1,9 @@
 import { QueryError } from 'nest-agent-query';
+import { heldLength } from 'nest-agent-query/protocol';
 import type { Item } from './turn-items.js';
+
+/** How many characters the items of a page have, about, but at least one item. */
+const PAGE_LENGTH = 8 * 1024 * 1024;
 
 /** Which items of a list are returned. */
 export interface ItemPage {
@@ -22,27 +26,32 @@ export function itemPageOf({ limit = '20', order = 'desc', after }: Record<strin
 }
 
 /** A page of items. @param all the oldest first */
-export async function listOf(
-  all: AsyncIterable<Item> | Iterable<Item>,
-  { limit, isAscending, after }: ItemPage,
-) {
-  let data: Item[] = [];
+export async function listOf(all: AsyncIterable<Item> | Iterable<Item>, page: ItemPage) {
+  const { limit, isAscending, after } = page;
+  const data: Item[] = [];
+  let length = 0;
   let isBehind = after === undefined;
+  let hasMore = false;
   for await (const item of all) {
     if (!isAscending && item.id === after) break;
-    if (isBehind || !isAscending) data.push(item);
+    if (isBehind || !isAscending) {
+      data.push(item);
+      length += heldLength(item);
+    }
     if (item.id === after) isBehind = true;
-    if (isAscending && data.length > limit) break;
-    // Of the newest items, no more are needed.
-    if (!isAscending && data.length > limit + 1) data.shift();
+    while (data.length > limit || (length > PAGE_LENGTH && data.length > 1)) {
+      hasMore = true;
+      // Of the newest items, the oldest are not needed.
+      length -= heldLength(isAscending ? data.pop() : data.shift());
+    }
+    if (isAscending && hasMore) break;
   }
-  if (!isAscending) data = data.reverse();
-  const shown = data.slice(0, limit);
+  const shown = isAscending ? data : data.reverse();
   return {
     object: 'list',
     data: shown,
     first_id: shown[0]?.id ?? null,
     last_id: shown.at(-1)?.id ?? null,
-    has_more: data.length > limit,
+    has_more: hasMore,
   };
 }

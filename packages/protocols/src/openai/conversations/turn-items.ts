@@ -73,13 +73,16 @@ export class TurnForm extends AnswerForm {
 
   protected override opened(): void {}
   protected override added(): void {}
+  protected override taken(): void {}
   protected override annotated(): void {}
   protected override restarted(): void {}
   protected override paused(): void {}
   protected override ended(): void {}
 
   protected override closed(item: AnswerItem): void {
-    this.all.push(JSON.parse(this.#items.item(item)) as Item);
+    // Without a log, all texts are held.
+    const json = (this.#items.item(item) as string[]).join('');
+    this.all.push(JSON.parse(json) as Item);
   }
 
   protected override told(item: AnswerItem): void {

@@ -1,5 +1,6 @@
 import * as fc from 'fast-check';
 import type { Envelope, RunView } from 'nest-agent-query';
+import { joinedPieces, type LogSlice } from 'nest-agent-query/protocol';
 import { ResponseForm } from './response-form.js';
 
 const RUN: RunView = {
@@ -13,14 +14,29 @@ const RUN: RunView = {
 };
 const ID = { runId: RUN.id, leg: 1, isBackground: false, isStored: true };
 
-function responseOf(envelopes: Envelope[], isStructured = false, from = Infinity) {
+async function responseOf(envelopes: Envelope[], isStructured = false, from = Infinity) {
   const form = new ResponseForm({ ...ID, isStructured }, RUN, 'agent', from);
   const lines = [...envelopes, { type: 'done', data: { status: 'completed' } }].map((each) =>
     JSON.stringify(each),
   );
-  const slice = { first: 1, count: lines.length, lines: lines.join('\n'), endOffset: 0, ended: true };
-  const text = form.beginning() + form.framesOf(slice).text;
-  return { output: form.response['output'] as { type: string; content?: { text: string }[] }[], text };
+  const sliceAfter = (after: number): LogSlice => {
+    const rest = lines.slice(after);
+    return { first: after + 1, count: rest.length, lines: rest.join('\n'), endOffset: 0, ended: true };
+  };
+  form.log = sliceAfter;
+  const beginning = form.beginning();
+  const { text, rest = [] } = form.framesOf(sliceAfter(0));
+  const response = await written(form.response().pieces);
+  return {
+    output: (JSON.parse(response) as { output: { type: string; content?: { text: string }[] }[] }).output,
+    text: beginning + text + (await written(rest)),
+  };
+}
+
+async function written(pieces: Parameters<typeof joinedPieces>[0]): Promise<string> {
+  const texts: string[] = [];
+  for await (const text of joinedPieces(pieces)) texts.push(text);
+  return texts.join('');
 }
 
 const content = fc.string({
@@ -39,7 +55,7 @@ const envelope = fc.oneof(
 );
 
 /** What a client shows: neighbouring texts as one. */
-function shown(output: ReturnType<typeof responseOf>['output']) {
+function shown(output: Awaited<ReturnType<typeof responseOf>>['output']) {
   return {
     text: output.flatMap(({ content: parts = [] }) => parts.map(({ text }) => text)).join(''),
     calls: output.filter(({ type }) => type === 'mcp_call').length,
@@ -47,27 +63,27 @@ function shown(output: ReturnType<typeof responseOf>['output']) {
 }
 
 describe('A response', () => {
-  it('has after a restart what is valid, whatever came before', () => {
-    fc.assert(
-      fc.property(
+  it('has after a restart what is valid, whatever came before', async () => {
+    await fc.assert(
+      fc.asyncProperty(
         fc.array(envelope),
         fc.array(envelope),
         fc.nat(),
         fc.boolean(),
-        (before, after, at, isStructured) => {
+        async (before, after, at, isStructured) => {
           const from = at % (before.length + 1);
           const restarted: Envelope = { type: 'restarted', data: { attempt: 2, from } };
-          const valid = responseOf([...before.slice(0, from), ...after], isStructured);
-          const all = responseOf([...before, restarted, ...after], isStructured);
+          const valid = await responseOf([...before.slice(0, from), ...after], isStructured);
+          const all = await responseOf([...before, restarted, ...after], isStructured);
           expect(shown(all.output)).toEqual(shown(valid.output));
         },
       ),
     );
   });
 
-  it('is told as its snapshot when it restarts', () => {
+  it('is told as its snapshot when it restarts', async () => {
     const say = (text: string): Envelope => ({ type: 'message', data: { content: text } });
-    const { text } = responseOf(
+    const { text } = await responseOf(
       [say('a'), say('b'), { type: 'restarted', data: { attempt: 2, from: 1 } }, say('c')],
       false,
       0,
@@ -86,10 +102,11 @@ describe('A response', () => {
     expect(events).toEqual(['', 'a', 'ac']);
   });
 
-  it('has numbers without gaps, whatever its log has', () => {
-    fc.assert(
-      fc.property(fc.array(envelope), (envelopes) => {
-        const numbers = [...responseOf(envelopes, false, 0).text.matchAll(/"sequence_number":(\d+)/g)];
+  it('has numbers without gaps, whatever its log has', async () => {
+    await fc.assert(
+      fc.asyncProperty(fc.array(envelope), async (envelopes) => {
+        const { text } = await responseOf(envelopes, false, 0);
+        const numbers = [...text.matchAll(/"sequence_number":(\d+)/g)];
         expect(numbers.map(([, number]) => Number(number))).toEqual([...numbers.keys()]);
       }),
     );

@@ -1,4 +1,5 @@
 import type { RunEnd, RunView } from 'nest-agent-query';
+import { JsonPieces, type Piece } from 'nest-agent-query/protocol';
 import { AnswerForm } from '../answer/answer-form.js';
 import { citation, ItemJson } from '../answer/item-json.js';
 import type { AnswerItem, TextItem } from '../answer/items.js';
@@ -33,16 +34,16 @@ export class ResponseForm extends AnswerForm {
     this.#items = new ItemJson(run.id);
   }
 
-  /** The response as it is at present. */
-  get response(): Record<string, unknown> {
-    return JSON.parse(this.#response()) as Record<string, unknown>;
+  /** The response as it is at present. @param known what is known of it besides the log */
+  response(known: Partial<ResponseState> = {}): JsonPieces {
+    return new JsonPieces(this.#response(known));
   }
 
   /** At once, although the run may wait or be silent. */
   protected override begin(): void {
     for (const type of ['response.created', 'response.in_progress'])
-      this.write(
-        `{"type":"${type}","sequence_number":${this.number},"response":${this.#response()}}`,
+      this.writePieces(
+        [`{"type":"${type}","sequence_number":${this.number},"response":`, ...this.#response(), '}'],
         `event: ${type}\n`,
       );
   }
@@ -54,15 +55,24 @@ export class ResponseForm extends AnswerForm {
     const type = `response.${text}.delta`;
     const head = `event: ${type}\ndata: {"type":"${type}","sequence_number":`;
     this.#deltas = { head, rest: `,${this.#place}${logprobs},"delta":` };
-    this.#event('response.output_item.added', `"output_index":${at},"item":${this.#items.item(item, true)}`);
+    this.#event(
+      'response.output_item.added',
+      `"output_index":${at},"item":`,
+      ...this.#items.item(item, true),
+    );
     const empty = this.#items.part({ type: item.type, annotations: [] }, '');
-    this.#event(`response.${part}.added`, `${this.#place},"part":${empty}`);
+    this.#event(`response.${part}.added`, `${this.#place},"part":`, ...empty);
   }
 
   protected override added(_: TextItem, text: string): void {
     if (!this.isShown) return;
     const { head, rest } = this.#deltas;
     this.writeFrame(`${head}${this.number}${rest}${text}}\n\n`);
+  }
+
+  protected override taken({ type, text }: TextItem): void {
+    const { text: name, logprobs } = TEXT_EVENTS[type];
+    this.#event(`response.${name}.delta`, `${this.#place}${logprobs},"delta":"`, text.json, '"');
   }
 
   protected override annotated({ annotations }: TextItem): void {
@@ -74,10 +84,10 @@ export class ResponseForm extends AnswerForm {
   protected override closed(item: TextItem): void {
     const { text, part, logprobs } = TEXT_EVENTS[item.type];
     const whole = item.text.json;
-    this.#event(`response.${text}.done`, `${this.#place},"text":"${whole}"${logprobs}`);
-    this.#event(`response.${part}.done`, `${this.#place},"part":${this.#items.part(item, whole)}`);
-    const done = this.#items.item(item);
-    this.#event('response.output_item.done', `"output_index":${this.items.length - 1},"item":${done}`);
+    const at = `"output_index":${this.items.length - 1}`;
+    this.#event(`response.${text}.done`, `${this.#place},"text":"`, whole, `"${logprobs}`);
+    this.#event(`response.${part}.done`, `${this.#place},"part":`, ...this.#items.part(item, whole));
+    this.#event('response.output_item.done', `${at},"item":`, ...this.#items.item(item));
   }
 
   protected override told(item: Exclude<AnswerItem, TextItem>): void {
@@ -123,18 +133,19 @@ export class ResponseForm extends AnswerForm {
   }
 
   #told(type: string): void {
-    this.#event(type, `"response":${this.#response()}`);
+    this.#event(type, '"response":', ...this.#response());
   }
 
-  #response(): string {
+  #response(known: Partial<ResponseState> = {}): Piece[] {
     const items = this.isShown ? this.items.map((item) => this.#items.item(item)) : [];
-    return this.#json.text({ ...this.#end, usage: this.usage }, items);
+    return this.#json.pieces({ ...this.#end, usage: this.usage, ...known }, items);
   }
 
   /** @param members its own members, as JSON */
-  #event(type: string, members: string): void {
+  #event(type: string, ...members: Piece[]): void {
     if (!this.isShown) return;
-    this.write(`{"type":"${type}","sequence_number":${this.number},${members}}`, `event: ${type}\n`);
+    const head = `{"type":"${type}","sequence_number":${this.number},`;
+    this.writePieces([head, ...members, '}'], `event: ${type}\n`);
   }
 }
 

@@ -1,4 +1,5 @@
 import type { RunView } from 'nest-agent-query';
+import type { Piece } from 'nest-agent-query/protocol';
 import type { Usage } from '../answer/items.js';
 import { secondsOf } from '../seconds.js';
 import { isOfResponses, type ResponseId, responseIdText } from './response-id.js';
@@ -10,6 +11,8 @@ export interface ResponseState {
   status: ResponseStatus;
   error: { code: string; message: string } | null;
   usage: Usage | undefined;
+  /** In seconds since the epoch. Default: it is not told. */
+  completedAt?: number | undefined;
 }
 
 /** Writes a response as JSON. It does not repeat what the request has said: only the run is kept. */
@@ -25,7 +28,6 @@ export class ResponseJson {
       object: 'response',
       created_at: secondsOf(run.createdAt),
       background: id.isBackground,
-      completed_at: null,
     }).slice(0, -1);
     this.#tail = JSON.stringify({
       conversation: session === null || isOfResponses(session) ? null : { id: session },
@@ -54,10 +56,11 @@ export class ResponseJson {
     }).slice(1);
   }
 
-  /** @param items their JSON */
-  text({ status, error, usage }: ResponseState, items: string[]): string {
-    const state = JSON.stringify({ status, error, usage: usage ? usageOf(usage) : null }).slice(1, -1);
-    return `${this.#head},${state},"output":[${items.join()}],${this.#tail}`;
+  /** @param items the JSON of each */
+  pieces({ status, error, usage, completedAt }: ResponseState, items: Piece[][]): Piece[] {
+    const state = { completed_at: completedAt ?? null, status, error, usage: usage ? usageOf(usage) : null };
+    const output = items.flatMap((item, index) => (index === 0 ? item : [',', ...item]));
+    return [`${this.#head},${JSON.stringify(state).slice(1, -1)},"output":[`, ...output, `],${this.#tail}`];
   }
 }
 

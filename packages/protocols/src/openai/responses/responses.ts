@@ -5,6 +5,7 @@ import {
   type HostRequest,
   type HostResponse,
   idempotencyKeyOf,
+  type JsonPieces,
   type ReceivedBody,
 } from 'nest-agent-query/protocol';
 import { View } from '../../view/view.js';
@@ -45,7 +46,7 @@ export class Responses {
     private readonly continued: Continued,
   ) {}
 
-  async create(request: HostRequest, response: HostResponse): Promise<EventStream | Json> {
+  async create(request: HostRequest, response: HostResponse): Promise<EventStream | JsonPieces> {
     const { endpoint } = this.view;
     const owner = await endpoint.owner(request);
     const body = await endpoint.read(request, owner, RESPONSE_PLACES);
@@ -62,7 +63,7 @@ export class Responses {
     response: HostResponse,
     id: ResponseId,
     { isStream, startingAfter }: Retrieval,
-  ): Promise<EventStream | Json> {
+  ): Promise<EventStream | JsonPieces> {
     const owner = await this.view.endpoint.owner(request);
     const { agent } = this.view.endpoint;
     const run = await agent.find(owner, id.runId);
@@ -84,7 +85,7 @@ export class Responses {
     return listOf(await this.continued.inputOf(owner, run, id.leg), page);
   }
 
-  async cancel(request: HostRequest, response: HostResponse, id: ResponseId): Promise<Json> {
+  async cancel(request: HostRequest, response: HostResponse, id: ResponseId): Promise<JsonPieces> {
     const owner = await this.view.endpoint.owner(request);
     const { run } = await this.view.endpoint.agent.cancel(owner, id.runId);
     return this.#present(owner, run, id, response);
@@ -137,26 +138,27 @@ export class Responses {
     { isBackground, isStored, isStream, isStructured }: ResponseRequest,
     { run, stream, leg }: Begun,
     response: HostResponse,
-  ): Promise<EventStream | Json> {
+  ): Promise<EventStream | JsonPieces> {
     const id = { runId: run.id, leg, isStructured, isBackground, isStored };
     const form = this.#form(id, run, isStream ? 0 : Infinity);
     if (isStream) return new EventStream(stream, form);
-    if (isBackground) return { ...form.response, status: 'queued' };
+    if (isBackground) return form.response({ status: 'queued' });
     await readLog(stream, form, { response });
-    return form.response;
+    return form.response();
   }
 
   /** A response as it is now. @throws {QueryError} `not_found`: the run has not come to this leg */
-  async #present(owner: string, run: RunView, id: ResponseId, response: HostResponse): Promise<Json> {
+  async #present(owner: string, run: RunView, id: ResponseId, response: HostResponse): Promise<JsonPieces> {
     const form = this.#form(id, run, Infinity);
     const stream = this.view.endpoint.agent.follow(owner, run.id, 0);
     await readLog(stream, form, { response, until: run.events });
     const isReached = form.legs === id.leg && (form.isOver || run.status !== 'input_required');
     if (!isReached) throw notFound('response');
     const { endedAt, status } = run;
-    const ofRun = status === 'waiting' && id.leg === 1 ? { status: 'queued' } : {};
+    const isQueued = status === 'waiting' && id.leg === 1;
     const isLast = status === 'completed' && form.items.at(-1)?.type !== 'asked';
-    return { ...form.response, ...ofRun, ...(isLast && endedAt && { completed_at: secondsOf(endedAt) }) };
+    const completedAt = isLast && endedAt ? secondsOf(endedAt) : undefined;
+    return form.response({ completedAt, ...(isQueued && { status: 'queued' }) });
   }
 
   #form(id: ResponseId, run: RunView, from: number): ResponseForm {
