@@ -177,6 +177,7 @@ const ENTRIES: Record<string, string[]> = {
     'pageFrom',
     'pageOf',
     'pageOfTurns',
+    'pausedAt',
     'placeOf',
     'recordOfAdmission',
     'refuseBehind',

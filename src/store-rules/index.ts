@@ -27,6 +27,7 @@ export {
   pageFrom,
   pageOf,
   pageOfTurns,
+  pausedAt,
   type Place,
   placeOf,
   recordOfAdmission,

@@ -7,6 +7,7 @@ import {
   closedBy,
   expiredOf,
   expiresAt,
+  pausedAt,
   refuseToAsk,
   resolvedText,
 } from '../ports/input-rules.js';
@@ -47,14 +48,14 @@ export class MemoryInputStore extends InputStore {
     const run = this.runs.find(name);
     if (run?.status !== 'running' || run.attempt !== name.attempt) throw interrupted();
     refuseToAsk([...this.#asking].filter(({ owner }) => owner === run.owner).length, asking.maxAsking);
-    const now = Date.now();
-    const { requests, text } = askedAt(now, asking);
+    const at = pausedAt(Date.now(), run.inputs);
+    const { requests, text } = askedAt(at, asking);
     this.runs.append(run, text);
-    run.inputs = [...run.inputs, ...requests.map((request) => this.#inputOf(run, request, now))];
+    run.inputs = [...run.inputs, ...requests.map((request) => this.#inputOf(run, request, at))];
     this.runs.pause(
       run,
       requests.map(({ id }) => id),
-      now,
+      at,
     );
     this.#asking.add(run);
     this.#timer ??= setInterval(() => this.#expire(), EXPIRY_MS).unref();

@@ -35,6 +35,19 @@ const NOT_EXECUTED: Partial<Record<InputOutcome, string>> = {
 };
 
 /**
+ * When a run asks that has asked before: the requests of one pause have the same time, and no two pauses have, however soon one
+ * follows the other.
+ *
+ * @param known what the run has asked before, in this order
+ *
+ * @example
+ * const at = pausedAt(Date.now(), await this.of(run));
+ */
+export function pausedAt(now: number, known: readonly Pick<StoredInput, 'askedAt'>[]): number {
+  return Math.max(now, (known.at(-1)?.askedAt ?? -Infinity) + 1);
+}
+
+/**
  * The requests of a pause with the times at which they expire, and the envelope that the log gets.
  *
  * @example

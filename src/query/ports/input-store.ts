@@ -58,7 +58,8 @@ export interface InputsResolved extends Omit<Ended, 'next'> {
 export abstract class InputStore {
   /**
    * Lets a run ask that this process executes, in one step: appends `input_required`, keeps the requests and the state, and
-   * frees the run from its slot.
+   * frees the run from its slot. All these requests have the same `askedAt`, and those of another pause of the run have another
+   * one: see `pausedAt`.
    *
    * @returns the envelope as it was appended, and its number
    * @throws {QueryError} `interrupted`: this process does not execute the run at this attempt · `rate_limited`: too many runs

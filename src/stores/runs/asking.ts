@@ -7,6 +7,7 @@ import {
   type GivenAnswers,
   type InputsResolved,
   interrupted,
+  pausedAt,
   refuseToAsk,
   type ResolvedInput,
   resolvedText,
@@ -49,10 +50,12 @@ export async function ask(
   now: number,
 ): Promise<{ text: string; seq: number }> {
   const { id, process, attempt, record, logExtent: log } = run;
-  const { requests, text } = askedAt(now, asking);
   const seq = log.last + 1;
   const known = await inputsOf(db, id);
-  if (known.some(({ request }) => request.id === requests[0]!.id)) return { text, seq };
+  const repeated = known.find(({ request }) => request.id === asking.requests[0]!.id);
+  const at = repeated?.askedAt ?? pausedAt(now, known);
+  const { requests, text } = askedAt(at, asking);
+  if (repeated) return { text, seq };
   refuseToAsk(await countAsking(db, record.owner, asking.maxAsking), asking.maxAsking);
   const owner = ownerRefOf(record.owner, run.module);
   if (limit !== Infinity) await lockOwners(db, driver, owner.key);
@@ -73,12 +76,12 @@ export async function ask(
     .executeTakeFirst();
   if (numUpdatedRows === 0n) throw interrupted();
   await appendTo(db, driver, id, log, [text]);
-  await insertInputs(db, record, requests, known.length, now);
+  await insertInputs(db, record, requests, known.length, at);
   const event = {
     runId: id,
     status: 'input_required' as const,
     seq,
-    at: now,
+    at,
     inputs: requests.map((each) => each.id),
   };
   await insertDeliveries(db, driver, outbox.rowsOf(run.module, event));

@@ -75,6 +75,20 @@ export function describeInputs(): void {
       expect(await store.read(run, 2)).toMatchObject({ count: 0, ended: false, asks: true });
     });
 
+    it('has another time for each pause, however soon it asks again', async () => {
+      const now = Date.now();
+      Date.now = () => now;
+      const run = await newRun();
+      await lets(run, asking(approval('a'), approval('b')));
+      await answer(run, yes('a'), yes('b'));
+      const [again] = await store.take(9);
+      await lets(again!, asking(approval('c')));
+      const [a, b, c] = (await inputs(run)).map(({ askedAt }) => askedAt);
+      expect(b).toBe(a);
+      expect(c).toBeGreaterThan(b!);
+      expect((await logOf(run)).at(-1)).toContain(`"expiresAt":"${new Date(c! + HOUR).toISOString()}"`);
+    });
+
     it('does not execute: nothing is appended, asked or taken', async () => {
       const run = await newRun();
       await lets(run);
