@@ -930,6 +930,11 @@ export const PROMISES = {
     section: 'module',
     sentence: 'Global interceptors of the host do not change streams.',
   },
+  'host.interceptors-answer': {
+    section: 'module',
+    sentence:
+      'Each request has one answer, also where a global interceptor answers in place of the endpoint, gives up, tries again or changes answers.',
+  },
   'host.middleware': {
     section: 'module',
     sentence: 'Middleware of the host receives every byte of a stream.',

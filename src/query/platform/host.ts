@@ -68,6 +68,28 @@ export function turnOf(request: HostRequest, response: HostResponse): Promise<bo
   });
 }
 
+/** Responses that are answered here. */
+const taken = new WeakSet<ServerResponse>();
+
+const answeringOnce = new WeakSet<object>();
+
+/**
+ * Lets Nest send what an interceptor of the host returns in place of a route, such as a cached answer. It would also send what our
+ * routes return: nothing is sent behind a response that is answered here.
+ */
+export function answerOnce(adapter: HttpAdapterHost['httpAdapter'] | undefined): void {
+  if (!adapter || answeringOnce.has(adapter)) return;
+  answeringOnce.add(adapter);
+  const reply = adapter.reply.bind(adapter) as (response: HostResponse, ...more: unknown[]) => unknown;
+  adapter.reply = (response: HostResponse, ...more: unknown[]) =>
+    taken.has(rawResponse(response)) ? undefined : reply(response, ...more);
+}
+
+/** Nest sends nothing more as this response. */
+export function markAnswered(response: HostResponse): void {
+  taken.add(rawResponse(response));
+}
+
 /**
  * Returns Node's response to write to it. The adapter leaves it alone from now on; the headers that it would have sent are set.
  *
@@ -75,6 +97,7 @@ export function turnOf(request: HostRequest, response: HostResponse): Promise<bo
  * takeResponse(response).end('Hello');
  */
 export function takeResponse(response: HostResponse): ServerResponse {
+  markAnswered(response);
   if (!response.raw) return response;
   response.hijack();
   for (const [name, value] of Object.entries(response.getHeaders())) {

@@ -4,6 +4,7 @@ import {
   type ExecutionContext,
   Injectable,
   type NestInterceptor,
+  type OnModuleInit,
   StreamableFile,
 } from '@nestjs/common';
 import { HttpAdapterHost } from '@nestjs/core';
@@ -15,9 +16,11 @@ import { Clock, type Timer } from '../platform/clock.js';
 import { Connections } from '../platform/connections.js';
 import { settlesWithin } from '../platform/deadline.js';
 import {
+  answerOnce,
   hasLeft,
   type HostRequest,
   type HostResponse,
+  markAnswered,
   rawResponse,
   requestPath,
   takeResponse,
@@ -39,7 +42,7 @@ const NO_ANSWER = Symbol('no answer');
 
 /** Writes what routes return: streams as Server-Sent Events (WHATWG HTML §9.2), values as JSON, files as they are. */
 @Injectable()
-export class SseInterceptor implements NestInterceptor, BeforeApplicationShutdown {
+export class SseInterceptor implements NestInterceptor, OnModuleInit, BeforeApplicationShutdown {
   readonly #open = new Set<SseResponse>();
   #keepAliveTimer: Timer | undefined;
   #onAllClosed: (() => void) | undefined;
@@ -50,6 +53,10 @@ export class SseInterceptor implements NestInterceptor, BeforeApplicationShutdow
     private readonly adapterHost: HttpAdapterHost,
     private readonly settings: Settings,
   ) {}
+
+  onModuleInit(): void {
+    answerOnce((this.adapterHost as Partial<HttpAdapterHost>).httpAdapter);
+  }
 
   intercept(context: ExecutionContext, next: CallHandler): Observable<unknown> {
     const http = context.switchToHttp();
@@ -63,6 +70,7 @@ export class SseInterceptor implements NestInterceptor, BeforeApplicationShutdow
       concatMap(async (answer: unknown) => {
         if (answer instanceof EventStream) await this.#stream(answer, request, response);
         else if (answer !== NO_ANSWER) await this.#send(answer, response);
+        markAnswered(response);
       }),
     );
   }
@@ -107,6 +115,11 @@ export class SseInterceptor implements NestInterceptor, BeforeApplicationShutdow
   async #send(answer: unknown, response: HostResponse): Promise<void> {
     const isFile = answer instanceof StreamableFile;
     const isJson = answer !== undefined && !isFile;
+    // An interceptor of the host may have been faster, such as one with a time limit.
+    if (rawResponse(response).headersSent) {
+      if (isFile) answer.getStream().destroy();
+      return;
+    }
     try {
       // The view of a protocol may have a type of JSON of its own.
       if (isJson && !response.hasHeader('content-type'))
@@ -129,6 +142,7 @@ export class SseInterceptor implements NestInterceptor, BeforeApplicationShutdow
     holdAnswer(rawResponse(response), heldLength(answer));
     const texts = joinedPieces(piecesOf(answer));
     const { value: beginning } = (await texts.next()) as IteratorYieldResult<string>;
+    if (rawResponse(response).headersSent) return;
     if (beginning.length < WRITTEN_LENGTH)
       return void this.adapterHost.httpAdapter.reply(response, beginning);
     const raw = takeResponse(response);

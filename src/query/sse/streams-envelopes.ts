@@ -36,9 +36,9 @@ export const StreamsEnvelopes = (): ClassDecorator => (controller) => {
     const descriptor = Object.getOwnPropertyDescriptor(routes, name) as TypedPropertyDescriptor<Route>;
     UnparsedBody()(routes, name, descriptor);
     const route = descriptor.value!;
-    // Nest would otherwise end the response as soon as the route returns, also a stream that has just begun. Its own way to say so
-    // is a parameter with `@Res()`: this is one behind the last.
-    Res()(routes, name, route.length);
+    // A route with a parameter `@Res()` sends its answer itself: what an interceptor of the host returns in its place would never be
+    // sent. This parameter, one behind the last, lets Nest send it; see `answerOnce`.
+    Res({ passthrough: true })(routes, name, route.length);
     // Our pipes have validated what the routes get. A global pipe of the host must not do it again, by the types of the parameters.
     const types = Reflect.getMetadata('design:paramtypes', routes, name) as unknown[];
     const unknownTypes = types.map(() => Object);
