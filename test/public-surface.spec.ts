@@ -53,6 +53,7 @@ const ENTRIES: Record<string, string[]> = {
     'MODEL_NUMBERS',
     'TEMPERATURES',
     'isInRange',
+    'jittered',
     'linesForLog',
     'newProcessDirectory',
     'rangeText',

@@ -8,6 +8,7 @@ import { OPTIONS } from '../query/index.js';
 export {
   HandedOver,
   isInRange,
+  jittered,
   linesForLog,
   newProcessDirectory,
   type Range,

@@ -39,6 +39,7 @@ export { TypedKwargs } from './options/typed-kwargs.js';
 export { CODE_FOLDER } from './platform/code-folder.cjs';
 export { settlesWithin } from './platform/deadline.js';
 export { loggerOf } from './platform/module-logger.js';
+export * from './platform/jitter.js';
 export * from './platform/text-for-log.js';
 export {
   hasLeft,

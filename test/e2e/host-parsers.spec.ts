@@ -8,6 +8,7 @@ import { message, type Query, QueryModule } from '../../src/index.js';
 import { promise } from '../promises.js';
 import { type AdapterName, type Configure, describeOnBothAdapters, startHost } from '../support/host.js';
 import { request } from '../support/client.js';
+import { OperatorLog } from '../support/operator-log.js';
 
 const DONE = 'data: {"type":"done","data":{"status":"completed"}}\n\n';
 const says = (content: string) => `data: {"type":"message","data":{"content":"${content}"}}\n\n` + DONE;
@@ -123,6 +124,17 @@ describeOnBothAdapters('In a host on %s', (adapter) => {
         pointer: '/parts/0/base64',
         detail: 'has a character "?" that is not of the base64 alphabet (at offset 2)',
       },
+    ]);
+    await host.close();
+  });
+
+  it(promise('host.parsers', 'of which the operator is told once'), async () => {
+    const host = await start(adapter, (app) => void app.use(parseAll()));
+    const log = OperatorLog.of(host.app);
+    for (let i = 0; i < 2; i++) expect(await (await request(host.url, {}, small)).whole()).toBe(SMALL);
+    expect(log.troubles).toEqual([
+      'warn The host has parsed the body of a query before its endpoint could read it: the limits of that parser hold too. If the ' +
+        'host is bundled, let the bundler keep the names of functions, by which the parsers of Express are found. Query',
     ]);
     await host.close();
   });

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { Logger } from '@nestjs/common';
 import { Dispatcher, type DispatchReceiver } from 'nest-agent-query';
-import { settlesWithin, textForLog } from 'nest-agent-query/agents';
+import { jittered, settlesWithin, textForLog } from 'nest-agent-query/agents';
 import type { Connect, QueueConnection } from './queue-connection.js';
 
 /** The pause before a connection is opened again: doubled each time, from `least` to `most`. Milliseconds. */
@@ -105,7 +105,7 @@ export class QueueDispatcher extends Dispatcher {
     this.#isFailing = true;
     this.#timer = setTimeout(() => {
       this.#opening = this.#open();
-    }, this.#backoffMs).unref();
+    }, jittered(this.#backoffMs)).unref();
     this.#backoffMs = Math.min(2 * this.#backoffMs, BACKOFF.most);
   }
 

@@ -43,6 +43,8 @@ interface OwnedBody extends ReceivedBody {
 /** Reads the bodies of requests as they arrive, and makes queries of their documents. */
 @Injectable()
 export class Bodies {
+  #hasToldParsed = false;
+
   constructor(
     private readonly settings: Settings,
     private readonly spool: Spool,
@@ -117,9 +119,21 @@ export class Bodies {
     const raw = rawRequest(request);
     const body = (request as WithBody).body ?? (raw as WithBody).body;
     const isRead = raw.readableDidRead || raw.readableEnded;
-    if (isRead && body !== undefined) return readParsed(body, limits, this.spool, upload, places);
+    if (isRead && body !== undefined) {
+      this.#tellParsed();
+      return readParsed(body, limits, this.spool, upload, places);
+    }
     sendContinue(raw);
     return readBody(raw, limits, this.spool, upload, places);
+  }
+
+  #tellParsed(): void {
+    if (this.#hasToldParsed) return;
+    this.#hasToldParsed = true;
+    loggerOf('Query', this.settings.name).warn(
+      'The host has parsed the body of a query before its endpoint could read it: the limits of that parser hold too. If the ' +
+        'host is bundled, let the bundler keep the names of functions, by which the parsers of Express are found.',
+    );
   }
 
   #notRemoved(error: unknown): void {

@@ -109,13 +109,13 @@ export class Processes implements SignalReceiver {
         return { run: found, stopped: found === run || passedMs < stopDeadlineMs };
       if (passedMs > stopDeadlineMs + STORE_DEADLINE_MS) return { run: found, stopped: false };
       if (found.status === 'waiting' || found.status === 'input_required') {
-        await this.#endWaiting(found);
-        continue;
+        if (await this.#endWaiting(found)) continue;
+      } else {
+        if (!isAsked) await store.request(run, 'cancel');
+        isAsked = true;
+        this.scheduler.get(run.id)?.stop(CANCELLED);
+        store.signals.send({ type: 'cancel', runId: run.id });
       }
-      if (!isAsked) await store.request(run, 'cancel');
-      isAsked = true;
-      this.scheduler.get(run.id)?.stop(CANCELLED);
-      store.signals.send({ type: 'cancel', runId: run.id });
       await delay(lookMs);
       lookMs = Math.min(2 * lookMs, LOOK_MS.most);
     }
@@ -128,12 +128,13 @@ export class Processes implements SignalReceiver {
     if (isReady) this.scheduler.enqueued();
   }
 
-  /** Ends a run that waits or asks. Another process may start it first. */
-  async #endWaiting(run: RunRecord): Promise<void> {
+  /** Ends a run that waits or asks. Returns false if another process has started it first. */
+  async #endWaiting(run: RunRecord): Promise<boolean> {
     const finished = await this.services.store.end(run, CANCELLED, new KeptAnswer().value);
-    if (!finished) return;
+    if (!finished) return false;
     const { inputs = [], next } = finished;
     this.resolved({ run: finished.run, inputs, isReady: next !== undefined });
+    return true;
   }
 
   /** The log of a run has news that no runner of this process has made. `ended` is the run, if it has ended. */

@@ -1,10 +1,10 @@
 import { randomBytes } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
 import { Logger } from '@nestjs/common';
-import { QueryError, stackForLog, textForLog } from '../../query/index.js';
+import { jittered, QueryError, stackForLog, textForLog } from '../../query/index.js';
 import { DISK_FULL, type Driver, type Work } from './driver.js';
 
-/** The pause between two attempts to write, in milliseconds: doubled each time, from `least` to `most`. */
+/** The longest pause between two attempts to write, in milliseconds: doubled each time, from `least` to `most`. */
 const BACKOFF = { least: 25, most: 2_000 };
 
 /** During an outage, `attempt` tries the database at most once in this time, in milliseconds. */
@@ -82,7 +82,7 @@ export class Database {
         if (!isOutage(error)) throw error;
         if (signal.aborted) throw new DatabaseUnavailable(error);
       }
-      await delay(pauseMs, undefined, { signal }).catch(() => undefined);
+      await delay(jittered(pauseMs), undefined, { signal }).catch(() => undefined);
     }
   }
 

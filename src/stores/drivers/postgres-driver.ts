@@ -1,5 +1,7 @@
+import { setTimeout as delay } from 'node:timers/promises';
 import { Kysely, PostgresDialect, sql } from 'kysely';
 import pg from 'pg';
+import { jittered } from '../../query/index.js';
 import { migrate } from '../schema/migrations.js';
 import type { Db, Tables } from '../schema/tables.js';
 import { codeOf, DISK_FULL, type Driver, isOwnError, type Work } from './driver.js';
@@ -48,6 +50,8 @@ const RECOVERABLE = new Set(['42501', '42P01', '3F000']);
 /** Serialization failure and deadlock: Postgres asks the client to repeat the transaction. */
 const RETRYABLE = new Set(['40001', '40P01']);
 const MAX_ATTEMPTS = 5;
+/** The longest pause after the first attempt, in milliseconds. After the second it is twice as long, and so on. */
+const RETRY_MS = 20;
 /** The SQLSTATE of a disk without space. */
 const FULL = '53100';
 
@@ -117,6 +121,7 @@ export class PostgresDriver implements Driver {
       } catch (error) {
         if (!RETRYABLE.has(codeOf(error)) || attempt === MAX_ATTEMPTS) throw error;
       }
+      await delay(jittered(attempt * RETRY_MS));
     }
   }
 

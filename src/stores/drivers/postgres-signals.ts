@@ -1,7 +1,14 @@
 import { randomUUID } from 'node:crypto';
 import { Logger } from '@nestjs/common';
 import pg from 'pg';
-import { joinedSlice, type Signal, type SignalReceiver, Signals, textForLog } from '../../query/index.js';
+import {
+  jittered,
+  joinedSlice,
+  type Signal,
+  type SignalReceiver,
+  Signals,
+  textForLog,
+} from '../../query/index.js';
 
 /** The most bytes of one notification. Postgres takes 7,999. */
 const PAYLOAD_BYTES = 7_500;
@@ -12,7 +19,7 @@ const SLICE_BYTES = PAYLOAD_BYTES - 100;
 /** How often the listening connection is checked, and how long an answer may take. */
 const CHECK_MS = 5_000;
 
-/** The pause before the connection is opened again: doubled each time, from `least` to `most`. */
+/** The longest pause before the connection is opened again: doubled each time, from `least` to `most`. */
 const BACKOFF = { least: 50, most: 5_000 };
 
 /**
@@ -111,7 +118,7 @@ export class PostgresSignals extends Signals {
     );
     // `end` waits for the server, which may be gone.
     client.end().catch(() => undefined);
-    this.#timer = setTimeout(() => void this.#connect(), this.#backoffMs).unref();
+    this.#timer = setTimeout(() => void this.#connect(), jittered(this.#backoffMs)).unref();
     this.#backoffMs = Math.min(2 * this.#backoffMs, BACKOFF.most);
   }
 
