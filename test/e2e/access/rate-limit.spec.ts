@@ -138,6 +138,8 @@ describeOnOneAdapter('The rate of queries, on %s', (adapter) => {
 
     it(promise('rate.shared'), async () => {
       const processes = await Promise.all([1, 2, 3].map(() => startShared('shared "rates"', 7)));
+      // Who creates the table for many at once may take longer than a query waits for it, on a busy machine.
+      for (const { url } of processes) expect((await rateOf(await ask(url, 'Hi', asBob)))[0]).toBe(200);
       const replies = await Promise.all(
         Array.from({ length: 21 }, (_, index) => ask(processes[index % 3]!.url, 'Hi', asAnn)),
       );
@@ -147,7 +149,7 @@ describeOnOneAdapter('The rate of queries, on %s', (adapter) => {
       expect(await rateOf(await ask(processes[0]!.url, 'Hi', asBob))).toEqual([
         200,
         '"minute";q=7;w=60',
-        remaining(6),
+        remaining(3),
         undefined,
       ]);
       expect(processes.flatMap(({ log }) => log.troubles)).toEqual([]);
@@ -159,7 +161,7 @@ describeOnOneAdapter('The rate of queries, on %s', (adapter) => {
       await client.end();
       // The table does not say who they are.
       expect(rows).toEqual([
-        { key: expect.stringMatching(/^[\w:-]{43,}$/), points: 1 },
+        { key: expect.stringMatching(/^[\w:-]{43,}$/), points: 4 },
         { key: expect.stringMatching(/^[\w:-]{43,}$/), points: 21 },
       ]);
     });
