@@ -48,7 +48,9 @@ describe('The texts of an answer', () => {
         }
         expect(await jsonOf(text)).toBe(valid.map(({ content }) => content).join(''));
         expect(text.isEmpty).toBe(valid.length === 0);
-        expect(text.last).toBe(last);
+        // A part of the log that was cut may end with envelopes that are not of this text.
+        expect(text.last).toBeLessThanOrEqual(last);
+        expect(text.last).toBeGreaterThanOrEqual(valid.at(-1)?.seq ?? 0);
       }),
     );
   });

@@ -101,7 +101,7 @@ export class LogText {
     return this.#ranges.length === 0;
   }
 
-  /** The number of its newest envelope, or of the one after which it was cut last; 0 if it is empty. */
+  /** The number of its newest envelope, or, if it was cut since, of one before the cut that is not older; 0 if it is empty. */
   get last(): number {
     return this.#ranges.at(-1)?.[1] ?? 0;
   }
