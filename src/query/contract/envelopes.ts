@@ -37,9 +37,9 @@ const CHUNK_OPTIONS: Record<keyof ChunkOptions, true> = { id: true };
 export function message(content: string): MessageEnvelope;
 export function message(content: string, options: ChunkOptions): MessageEnvelope;
 // `texts.map(message)` has to remain possible: with one signature, the index is an argument of another type.
-export function message(content: string, options: ChunkOptions = {}): MessageEnvelope {
+export function message(content: string, options?: ChunkOptions): MessageEnvelope {
   refuseUnknown('message', options, CHUNK_OPTIONS);
-  return { type: 'message', data: chunk(content, options.id) };
+  return { type: 'message', data: chunk(content, options?.id) };
 }
 
 /**
@@ -53,9 +53,9 @@ export function message(content: string, options: ChunkOptions = {}): MessageEnv
  */
 export function reasoning(content: string): ReasoningEnvelope;
 export function reasoning(content: string, options: ChunkOptions): ReasoningEnvelope;
-export function reasoning(content: string, options: ChunkOptions = {}): ReasoningEnvelope {
+export function reasoning(content: string, options?: ChunkOptions): ReasoningEnvelope {
   refuseUnknown('reasoning', options, CHUNK_OPTIONS);
-  return { type: 'reasoning', data: chunk(content, options.id) };
+  return { type: 'reasoning', data: chunk(content, options?.id) };
 }
 
 /**

@@ -33,6 +33,7 @@ export function unknownMembers(given: object | undefined, known: object, name = 
  * refuseUnknown('myHandler', { timeout: 5 }, { timeoutMs: true }); // myHandler: timeout is not an option. Did you mean timeoutMs?
  */
 export function refuseUnknown(caller: string, given: object | undefined, known: object): void {
+  if (given === undefined) return;
   const faults = unknownMembers(given, known);
   if (faults.length > 0) throw new TypeError(`${caller}: ${faults.join(' ')}`);
 }

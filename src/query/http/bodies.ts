@@ -14,6 +14,7 @@ import { EventLoopShare } from '../platform/event-loop-share.js';
 import { header, type HostRequest, rawRequest } from '../platform/host.js';
 import { sendContinue } from '../platform/host-parsers.js';
 import { loggerOf } from '../platform/module-logger.js';
+import { textForLog } from '../platform/text-for-log.js';
 import { RunStore } from '../ports/run-store.js';
 import { storedOwner } from '../sharing/owners.js';
 import { FilePartDto, type QueryDto, validateQuery } from './query.dto.js';
@@ -138,7 +139,7 @@ export class Bodies {
 
   #notRemoved(error: unknown): void {
     loggerOf('Query', this.settings.name).warn(
-      `The files of a query could not be removed: ${(error as Error).message}`,
+      `The files of a query could not be removed: ${textForLog((error as Error).message)}`,
     );
   }
 

@@ -2,6 +2,7 @@ import type { ServerResponse } from 'node:http';
 import { Logger } from '@nestjs/common';
 import { EventLoopShare } from '../platform/event-loop-share.js';
 import { hasLeft } from '../platform/host.js';
+import { textForLog } from '../platform/text-for-log.js';
 import type { Piece } from '../platform/write-json.js';
 
 /** How many characters are written at once, at least. */
@@ -43,7 +44,7 @@ export async function writePieces(response: ServerResponse, texts: AsyncIterable
     }
     response.end();
   } catch (error) {
-    logger.warn(`An answer was cut: ${(error as Error).message}`);
+    logger.warn(`An answer was cut: ${textForLog((error as Error).message)}`);
     response.destroy();
   }
 }
