@@ -177,6 +177,7 @@ const ENTRIES: Record<string, string[]> = {
     'newDeliveries',
     'pageFrom',
     'pageOf',
+    'pageOfEnded',
     'pageOfTurns',
     'pausedAt',
     'placeOf',

@@ -56,6 +56,7 @@ export { EventLoopShare } from './platform/event-loop-share.js';
 export { heldLength, jsonOf, JsonPieces, type Piece, piecesOf } from './platform/write-json.js';
 export * from './ports/admission-rules.js';
 export * from './ports/agent-handler.js';
+export { pageOfEnded } from './ports/ended-runs.js';
 export { Dispatcher, LocalSignals, Signals } from './ports/other-processes.js';
 export type * from './ports/other-processes.js';
 export * from './ports/delivery-rules.js';
@@ -80,6 +81,7 @@ export type { Inputs } from './runs/inputs.js';
 export type { SentFiles } from './runs/sent-files.js';
 // The client has other options of the same name.
 export type { RunListOptions } from './runs/agent.service.js';
+export type { EndedRunList, EndedRunListOptions } from './runs/ended-run-list.js';
 export { KeptAnswer } from './contract/kept-answer.js';
 export { checkpointText } from './runs/query-context.js';
 export type { RunRequest } from './runs/run-handler.js';

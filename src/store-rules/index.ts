@@ -25,6 +25,7 @@ export {
   KeptAnswer,
   newDeliveries,
   pageFrom,
+  pageOfEnded,
   pageOf,
   pageOfTurns,
   pausedAt,

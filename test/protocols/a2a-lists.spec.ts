@@ -1,4 +1,5 @@
-import { message } from '../../src/index.js';
+import { jest } from '@jest/globals';
+import { MemoryRunStore, message } from '../../src/index.js';
 import { eventually } from '../support/conditions.js';
 import { describeOnOneAdapter, type Host } from '../support/host.js';
 import { ScriptedAgent } from '../support/scripted-agent.js';
@@ -150,6 +151,56 @@ describeOnOneAdapter('The tasks of A2A on %s', (adapter) => {
     call.finish();
     await other.idle();
     expect(await listed()).toEqual([first.id, second.id]);
+    await other.close();
+  });
+
+  it('are read as far as the page has them, if they have ended', async () => {
+    const read: number[] = [];
+    class ObservedStore extends MemoryRunStore {
+      override async endedRuns(...given: Parameters<MemoryRunStore['endedRuns']>) {
+        const ended = await super.endedRuns(...given);
+        read.push(ended.runs.length);
+        return ended;
+      }
+
+      override runs(...given: Parameters<MemoryRunStore['runs']>) {
+        if (given[1].status === undefined) throw new Error('Not all runs are needed.');
+        return super.runs(...given);
+      }
+    }
+    const store = new ObservedStore();
+    const askedOf = jest.spyOn(store.inputs, 'of');
+    const agent = new ScriptedAgent();
+    const other = await startA2a(adapter, agent.handler, { store });
+    const client = new Client(other.url, rest);
+    const begin = (contextId?: string) =>
+      client.send('Hi', contextId === undefined ? {} : { contextId }, {
+        configuration: { returnImmediately: true },
+      });
+    for (let count = 1; count <= 8; count++) {
+      await begin();
+      (await agent.call(count)).finish();
+    }
+    await other.idle();
+    const running = await begin('queue');
+    await agent.call(9);
+    const waiting = await begin('queue');
+    askedOf.mockClear();
+    const { tasks, ...page } = await client.result<Page>('ListTasks', { pageSize: 3 });
+    expect(
+      tasks
+        .map(({ id }) => id)
+        .slice(0, 2)
+        .sort(),
+    ).toEqual([running.id, waiting.id].sort());
+    expect(page).toMatchObject({ pageSize: 3, totalSize: 10 });
+    const next = { pageSize: 3, pageToken: page.nextPageToken };
+    expect((await client.result<Page>('ListTasks', next)).tasks).toHaveLength(3);
+    expect(read).toEqual([3, 3]);
+    // What has not started has asked nothing.
+    expect(new Set(askedOf.mock.calls.map(([{ id }]) => id))).toEqual(new Set([running.id]));
+    (await agent.call(9)).finish();
+    (await agent.call(10)).finish();
     await other.close();
   });
 

@@ -14,6 +14,7 @@ import {
   type RunRef,
   type RunRecord,
   RunStore,
+  type EndedRunsPage,
   type RunsPage,
   type TurnsPage,
 } from '../ports/run-store.js';
@@ -230,6 +231,11 @@ export class MemoryRunStore extends RunStore {
   runs(owner: string, page: RunsPage) {
     this.#sweep();
     return this.#runs.page(owner, page);
+  }
+
+  override endedRuns(owner: string, page: EndedRunsPage) {
+    this.#sweep();
+    return Promise.resolve(this.#runs.ended(owner, page));
   }
 
   sessions(owner: string, page: ListPage) {

@@ -1,8 +1,8 @@
 import { doneText } from '../contract/envelopes.js';
 import { pageOf } from '../contract/list-page.js';
 import { hasMetadata } from '../contract/metadata.js';
-import type { RunsPage } from '../ports/run-store.js';
-import { KEPT_LENGTH } from '../ports/run-store.js';
+import { pageOfEnded } from '../ports/ended-runs.js';
+import { type EndedRunsPage, KEPT_LENGTH, type RunsPage } from '../ports/run-store.js';
 import type { RunEnd, TurnAnswer } from 'nest-agent-query-client';
 import { KeptAnswer } from '../contract/kept-answer.js';
 import type { RetentionOptions } from './retention.js';
@@ -62,6 +62,10 @@ export class Runs {
       .filter((run) => hasMetadata(run, metadata));
     const { entries, next } = pageOf(listed, page, lengthOf);
     return { runs: entries, next };
+  }
+
+  ended(owner: string, page: EndedRunsPage) {
+    return pageOfEnded([...(this.#byOwner.get(owner) ?? [])], page);
   }
 
   /** Returns the newest run that an idempotency key of an owner has started. */

@@ -53,6 +53,7 @@ export interface RequestRefused {
 export const TIMED_OPERATIONS = [
   'admit',
   'end',
+  'endedRuns',
   'erase',
   'find',
   'fork',

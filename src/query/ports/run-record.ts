@@ -223,6 +223,28 @@ export interface RunsPage extends ListPage {
   metadata?: Metadata | undefined;
 }
 
+/** A page of an owner's runs that have ended. */
+export interface EndedRunsPage extends Pick<RunsPage, 'sessionId'> {
+  /** Only runs that have ended so. Default: all. */
+  status?: RunEnd['status'] | undefined;
+  /** Only runs that ended then or later, in milliseconds since the epoch; -Infinity for all. */
+  since: number;
+  /** Where the page before ends: the time of the end of its last run, and the id of that. Undefined for the first page. */
+  after: ListPosition | undefined;
+  /** The most runs to return, from 1. */
+  limit: number;
+}
+
+/** Runs of an owner that have ended. */
+export interface EndedRuns {
+  /** Those that ended last first. */
+  runs: RunRecord[];
+  /** Whether more follow. */
+  hasMore: boolean;
+  /** How many there are on all pages. */
+  total: number;
+}
+
 /** What a new session begins with: the first turns of another one, or nothing. */
 export interface Fork {
   /** The id of the session whose turns it begins with. Undefined: it is empty. */

@@ -1,4 +1,4 @@
-import type { RunEnd, Turn, TurnAnswer, TurnFile, TurnText, WebhookEvent } from 'nest-agent-query-client';
+import type { RunEnd, Turn, TurnAnswer, TurnFile, TurnText } from 'nest-agent-query-client';
 import type { DeliveryStore } from './delivery-store.js';
 import type { Awaitable, FileStore } from './file-store.js';
 import type {
@@ -6,6 +6,8 @@ import type {
   Admitted,
   AttemptRef,
   Ended,
+  EndedRuns,
+  EndedRunsPage,
   Fork,
   Kept,
   ListPage,
@@ -19,12 +21,14 @@ import type {
   TurnsPage,
 } from './run-record.js';
 import { sessionsUnchangeable } from '../contract/refusals.js';
-import type { InputsResolved, InputStore } from './input-store.js';
-import type { Used, UsageStore } from './usage-store.js';
+import { endedAmongAll } from './ended-runs.js';
+import type { InputStore } from './input-store.js';
 import { LocalSignals, type Signals } from './other-processes.js';
+import type { RecoveryEvents } from './recovery-events.js';
+import type { Used, UsageStore } from './usage-store.js';
 import type { UploadStore } from './upload-store.js';
 
-export type { Awaitable };
+export type { Awaitable, RecoveryEvents };
 export * from './run-record.js';
 
 /**
@@ -35,29 +39,6 @@ export * from './run-record.js';
  * while (lengthBeforeNewest - oldest.length >= KEPT_LENGTH) drop(oldest);
  */
 export const KEPT_LENGTH = 64 * 1024;
-
-/** What a store reports about runs that it recovers. */
-export interface RecoveryEvents {
-  /** How often a run of a module may be executed again after its process was lost. */
-  restarts(module: string): number;
-  /**
-   * How many runs of one owner may execute at the same time in all processes, for a module; Infinity for no limit, undefined
-   * for a module that this process does not know. Asked again and again.
-   */
-  maxRunningPerOwner(module: string): number | undefined;
-  /** The keys of the endpoints of a module that get a webhook of an event: see `DeliveryStore`. */
-  endpoints(module: string, event: WebhookEvent): readonly string[];
-  /** Another process has asked something of a run of this process: see `RunStore.request`. Told again while the run executes. */
-  asked(runId: string, what: 'cancel' | 'detach'): void;
-  /** This process does not own the run any more. Its handler must stop; nothing that it emits is kept. */
-  lost(runId: string): void;
-  /** A run of a process that is gone has a new attempt or an end: then `ended` is the run. */
-  recovered(runId: string, ended: RunRecord | undefined): void;
-  /** Requests of a run have expired; the run may have ended by that. */
-  resolved(resolved: InputsResolved): void;
-  /** Runs may wait that this process can take. */
-  ready(): void;
-}
 
 /**
  * Keeps runs, their event logs, the turns of sessions, their queues, and idempotency keys: the port for a store of your own.
@@ -277,6 +258,15 @@ export abstract class RunStore {
     void owner;
     void fork;
     throw sessionsUnchangeable();
+  }
+
+  /**
+   * Returns runs of an owner that have ended, those that ended last first, whether more follow, and the number of those on all
+   * pages. Default: reads all runs of the owner.
+   */
+  endedRuns(owner: string, page: EndedRunsPage): Promise<EndedRuns> {
+    const { sessionId } = page;
+    return endedAmongAll((after) => this.runs(owner, { sessionId, after, limit: 500 }), page);
   }
 
   /**

@@ -23,6 +23,7 @@ import { type RunRecord, RunStore } from '../ports/run-store.js';
 import { storedOwner } from '../sharing/owners.js';
 import { Admissions, ANONYMOUS, draining, type QueryOptions } from './admissions.js';
 import { Deliveries } from './deliveries.js';
+import { type EndedRunList, endedRunList, type EndedRunListOptions } from './ended-run-list.js';
 import { Inputs } from './inputs.js';
 import { observed, Observers } from './observers.js';
 import { Processes } from './processes.js';
@@ -165,6 +166,21 @@ export class AgentService implements OnApplicationBootstrap, OnModuleDestroy, On
       metadata,
     });
     return { runs: runs.map(viewOf), next: nextOf(next) };
+  }
+
+  /**
+   * Lists the runs of an owner that have ended, those that ended last first, in pages, and counts them. Unfinished runs are in
+   * `runs`, by their status.
+   *
+   * @param options which runs, and which page of them. Default: the 50 runs that ended last
+   * @throws {QueryError} `unavailable` · {TypeError} an option is unknown, or `after` has no time
+   *
+   * @example
+   * const { runs, total } = await agent.endedRuns(owner, { status: 'failed', limit: 10 });
+   * const second = await agent.endedRuns(owner, { status: 'failed', limit: 10, after: runs.at(-1) });
+   */
+  endedRuns(owner: string, options: EndedRunListOptions = {}): Promise<EndedRunList> {
+    return endedRunList(this.store, this.#stored(owner), options);
   }
 
   /**

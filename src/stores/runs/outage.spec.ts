@@ -521,6 +521,7 @@ describe('Postgres', () => {
       '0009_fewer_entries',
       '0010_signal_channel',
       '0011_usage_by_end',
+      '0012_ended_runs',
     ];
     expect(rows).toEqual(names.map((name) => ({ name })));
     for (const { store } of opened) await store.close();

@@ -11,6 +11,7 @@ import { PostgresDriver } from '../drivers/postgres-driver.js';
 import { entryKey, keyOf, ownerHashOf } from '../schema/keys.js';
 import { SqliteDb } from '../drivers/sqlite-thread.js';
 import type { Db } from '../schema/tables.js';
+import { listEndedRuns } from './ended-runs.js';
 import { listRuns } from './lists.js';
 import { hasWaiting, ownerRefOf, readQueue } from './queues.js';
 import { readUsing } from './usage-rows.js';
@@ -133,6 +134,25 @@ describe('However many runs there are,', () => {
     );
     for (const [row] of plans as { 'QUERY PLAN': [{ Plan: Plan }] }[][]) {
       expect(mostRowsOf(row!['QUERY PLAN'][0].Plan)).toBeLessThanOrEqual(20);
+    }
+  });
+
+  it('a list of runs that have ended costs as much as its page', async () => {
+    for (const status of [undefined, 'completed'] as const) {
+      const list = (db: Db) =>
+        listEndedRuns(db, OWNER, { status, since: 0, after: { at: RUNS / 2, key: '' }, limit: 10 });
+      // Every second statement counts.
+      const inFile = await explained(file, 'explain query plan', list);
+      for (const plan of inFile.filter((_, index) => index % 2 === 0) as { detail: string }[][]) {
+        expect(plan[0]!.detail).toBe(
+          'SEARCH runs USING INDEX runs_ended_status (owner_hash=? AND status=? AND ended_at>? AND ended_at<?)',
+        );
+        expect(JSON.stringify(plan)).not.toContain('USE TEMP B-TREE FOR ORDER BY');
+      }
+      const inPostgres = await explained(postgres.db, 'explain (analyze, format json)', list);
+      const pages = inPostgres.filter((_, index) => index % 2 === 0);
+      for (const [row] of pages as { 'QUERY PLAN': [{ Plan: Plan }] }[][])
+        expect(mostRowsOf(row!['QUERY PLAN'][0].Plan)).toBeLessThanOrEqual(20);
     }
   });
 

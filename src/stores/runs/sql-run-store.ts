@@ -2,6 +2,8 @@ import {
   type Admission,
   type AttemptRef,
   type Awaitable,
+  type EndedRuns,
+  type EndedRunsPage,
   type Fork,
   interrupted,
   type Kept,
@@ -35,6 +37,7 @@ import { RunEnder } from './run-ender.js';
 import { Erasure } from './erasure.js';
 import { moveAll } from './journal.js';
 import { Lease } from './lease.js';
+import { listEndedRuns } from './ended-runs.js';
 import { listRuns, listSessions } from './lists.js';
 import { LocalRuns } from './local-runs.js';
 import { LogWriter } from './log-writer.js';
@@ -276,6 +279,10 @@ export class SqlRunStore extends RunStore {
   async runs(owner: string, page: RunsPage) {
     const { runs, ...others } = await this.#database.attempt((db) => listRuns(db, owner, page));
     return { runs: runs.map((run) => this.#withNewest(run)), ...others };
+  }
+
+  override endedRuns(owner: string, page: EndedRunsPage): Promise<EndedRuns> {
+    return this.#database.attempt((db) => listEndedRuns(db, owner, page));
   }
 
   /** The newest envelopes of a run may be in the journal. */

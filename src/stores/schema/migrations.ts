@@ -240,6 +240,11 @@ const USAGE_BY_END = [
   `create index runs_using on runs (ended_at, owner_hash) where usage is not null`,
 ];
 
+/** The runs of an owner that have ended, in the order of their ends. */
+const ENDED_RUNS = [
+  `create index runs_ended_status on runs (owner_hash, status, ended_at) where ended_at is not null`,
+];
+
 /** The migrations, in the order in which each is applied once. WARNING: never change one that was released; add a new one. */
 const MIGRATIONS: Record<string, Record<'sqlite' | 'postgres', readonly string[]>> = {
   '0001_tables': { sqlite: [...TABLES, ...COUNT_IN_SQLITE], postgres: [...TABLES, ...COUNT_IN_POSTGRES] },
@@ -256,6 +261,7 @@ const MIGRATIONS: Record<string, Record<'sqlite' | 'postgres', readonly string[]
   '0009_fewer_entries': { sqlite: FEWER_ENTRIES, postgres: FEWER_ENTRIES },
   '0010_signal_channel': { sqlite: [], postgres: SIGNALS },
   '0011_usage_by_end': { sqlite: USAGE_BY_END, postgres: [] },
+  '0012_ended_runs': { sqlite: ENDED_RUNS, postgres: ENDED_RUNS },
 };
 
 const MIGRATION_TABLE = 'migrations';

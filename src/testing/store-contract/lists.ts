@@ -1,6 +1,7 @@
-import type { ListPosition, RunRecord, Admission } from '../../query/index.js';
+import type { Admission, EndedRunsPage, ListPosition, RunEnd, RunRecord } from '../../query/index.js';
 import {
   admissionOf,
+  CANCELLED,
   casesOf,
   FAILED,
   finish,
@@ -167,6 +168,66 @@ export function describeLists(): void {
       expect(await runsOf('ann', { metadata: {} })).toHaveLength(7);
     });
 
+    it('have the runs that have ended, those that ended last first, in pages, with their number', async () => {
+      const all: string[] = [];
+      const end = async (admission: Partial<Admission>, how?: RunEnd) => {
+        const run = await admit(admission);
+        all.unshift(run.id);
+        await tick();
+        return async () => {
+          await finish(run, how);
+          await tick();
+          return (await store.find('ann', run.id))!.endedAt!;
+        };
+      };
+      const endFirst = await end({}, FAILED);
+      const endSecond = await end({ session: inSession('s') });
+      const endThird = await end({}, CANCELLED);
+      await admit();
+      await admit({ owner: 'bob' }).then((run) => finish(run));
+      const [c, b, a] = all as [string, string, string];
+      await endThird();
+      const since = await endFirst();
+      await endSecond();
+      const ended = async (filter: Partial<EndedRunsPage> = {}) => {
+        const page = { since: -Infinity, after: undefined, limit: 10, ...filter };
+        const { runs, hasMore, total } = await store.endedRuns('ann', page);
+        return { runs: ids(runs), hasMore, total };
+      };
+      expect(await ended()).toEqual({ runs: [b, a, c], hasMore: false, total: 3 });
+      const { runs } = await store.endedRuns('ann', { since: 0, after: undefined, limit: 2 });
+      expect(runs).toMatchObject([
+        { id: b, sessionId: 's', status: 'completed' },
+        { id: a, end: FAILED },
+      ]);
+      const { id, endedAt } = runs[0]!;
+      expect(await ended({ limit: 1 })).toEqual({ runs: [b], hasMore: true, total: 3 });
+      const after = { at: endedAt!, key: id };
+      expect(await ended({ limit: 1, after })).toEqual({ runs: [a], hasMore: true, total: 3 });
+      expect(await ended({ limit: 2, after })).toEqual({ runs: [a, c], hasMore: false, total: 3 });
+      expect(await ended({ since })).toEqual({ runs: [b, a], hasMore: false, total: 2 });
+      expect(await ended({ since: Date.UTC(10_000, 0) })).toEqual({ runs: [], hasMore: false, total: 0 });
+      expect(await ended({ status: 'cancelled' })).toEqual({ runs: [c], hasMore: false, total: 1 });
+      expect(await ended({ sessionId: 's' })).toEqual({ runs: [b], hasMore: false, total: 1 });
+      expect(await ended({ sessionId: 's', status: 'failed' })).toEqual({
+        runs: [],
+        hasMore: false,
+        total: 0,
+      });
+    });
+
+    it('have runs that ended in one moment once each, in pages', async () => {
+      const expected = ids(await Promise.all(Array.from({ length: 12 }, () => answer())));
+      const seen: string[] = [];
+      for (let after: ListPosition | undefined, isLast = false; !isLast;) {
+        const { runs, hasMore } = await store.endedRuns('ann', { since: 0, after, limit: 5 });
+        seen.push(...ids(runs));
+        const last = runs.at(-1)!;
+        [after, isLast] = [{ at: last.endedAt!, key: last.id }, !hasMore];
+      }
+      expect(seen.sort()).toEqual(expected.sort());
+    });
+
     it('have nothing of another owner, whatever strings the owners are', async () => {
       const runs: RunRecord[] = [];
       const metadata = { key: 'value' };
@@ -176,6 +237,11 @@ export function describeLists(): void {
         expect(await runsOf(owner)).toEqual([runs[index]!.id]);
         expect(await runsOf(owner, { sessionId: `session of ${OWNERS[index - 1] ?? 'nobody'}` })).toEqual([]);
         expect(await sessionsOf(owner)).toEqual([`session of ${owner}`]);
+      }
+      for (const run of runs) await finish(run);
+      for (const [index, owner] of OWNERS.entries()) {
+        const ended = await store.endedRuns(owner, { since: 0, after: undefined, limit: 10 });
+        expect(ended).toMatchObject({ runs: [{ id: runs[index]!.id }], total: 1 });
       }
       expect([await runsOf('bob'), await sessionsOf('bob')]).toEqual([[], []]);
     });

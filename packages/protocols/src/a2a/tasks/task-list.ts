@@ -1,6 +1,6 @@
 import { Buffer } from 'node:buffer';
 import { Injectable } from '@nestjs/common';
-import type { FieldError, RunListOptions, RunView } from 'nest-agent-query';
+import type { Awaitable, EndedRunList, FieldError, RunEnd, RunStatus, RunView } from 'nest-agent-query';
 import { heldLength, holdAnswer, invalidQuery, JsonPieces, rawResponse } from 'nest-agent-query/protocol';
 import { View } from '../../view/view.js';
 import type { Caller } from '../caller.js';
@@ -13,7 +13,7 @@ type Json = Record<string, unknown>;
 const PAGE_SIZES = [1, 100] as const;
 const DEFAULT_PAGE_SIZE = 50;
 
-/** How many runs are read together. */
+/** How many unfinished runs are read together. */
 const RUNS = 500;
 
 /** How many characters of JSON the artifacts and the histories of a page have, but at least those of one task. */
@@ -21,16 +21,25 @@ const PAGE_LENGTH = 8 * 1024 * 1024;
 
 const NONE = new JsonPieces(['[]']);
 
-/** The states of tasks, and the runs that may have them: all runs if the status alone does not tell. */
-const STATES: Record<string, RunListOptions['status']> = {
-  TASK_STATE_SUBMITTED: 'waiting',
-  TASK_STATE_WORKING: undefined,
-  TASK_STATE_INPUT_REQUIRED: 'input_required',
-  TASK_STATE_AUTH_REQUIRED: 'input_required',
+const UNFINISHED = ['waiting', 'running', 'input_required'] as const;
+
+/** The states of tasks, and the unfinished runs that may have them. */
+const STATES: Record<string, readonly RunStatus[]> = {
+  TASK_STATE_SUBMITTED: ['waiting'],
+  TASK_STATE_WORKING: UNFINISHED,
+  TASK_STATE_INPUT_REQUIRED: ['input_required'],
+  TASK_STATE_AUTH_REQUIRED: ['input_required'],
+  TASK_STATE_COMPLETED: [],
+  TASK_STATE_FAILED: [],
+  TASK_STATE_CANCELED: [],
+  TASK_STATE_REJECTED: [],
+};
+
+/** The states of tasks that have ended, and how their runs have. */
+const END_STATUSES: Record<string, RunEnd['status'] | undefined> = {
   TASK_STATE_COMPLETED: 'completed',
   TASK_STATE_FAILED: 'failed',
   TASK_STATE_CANCELED: 'cancelled',
-  TASK_STATE_REJECTED: undefined,
 };
 
 /** A run with its task, which has neither artifacts nor history. */
@@ -58,43 +67,59 @@ export class TaskList {
     private readonly tasks: Tasks,
   ) {}
 
+  /** Ended tasks are read in the order of the list. Unfinished ones, of which an owner has few, are all read and sorted. */
   async page(caller: Caller, params: Json): Promise<Json> {
     const asked = listParamsOf(params);
-    const all = await this.#matching(caller.owner, asked);
-    const rest = all.filter(({ task }) => asked.token === undefined || positionOf(task) < asked.token);
+    const unfinished = await this.#unfinished(caller.owner, asked);
+    const { runs, hasMore, total } = await this.#ended(caller.owner, asked);
+    // One may have ended meanwhile.
+    const ended = new Set(runs.map(({ id }) => id));
+    const others = unfinished.filter(({ task }) => !ended.has(task.id));
+    const rest = others.filter(({ task }) => asked.token === undefined || positionOf(task) < asked.token);
+    rest.push(...runs.map((run) => ({ run, task: taskOf(run, []) })));
+    rest.sort((a, b) => (positionOf(a.task) < positionOf(b.task) ? 1 : -1));
     const page = await this.#filled(caller, rest.slice(0, asked.size), asked);
-    const next = page.length < rest.length ? tokenOf(page.at(-1)!) : '';
-    return { tasks: page, nextPageToken: next, pageSize: asked.size, totalSize: all.length };
+    const isLast = page.length === rest.length && !hasMore;
+    return {
+      tasks: page,
+      nextPageToken: isLast ? '' : tokenOf(page.at(-1)!),
+      pageSize: asked.size,
+      totalSize: others.length + total,
+    };
   }
 
-  /** All of them: the order is that of their times, which no store has, and the answer has their number. */
-  async #matching(owner: string, { contextId, state, after }: ListParams): Promise<Listed[]> {
-    const runs = await this.#runs(owner, contextId, state === undefined ? undefined : STATES[state]);
-    const listed: Listed[] = [];
-    for (const run of runs) {
-      // Only of these, the status depends on what they ask.
-      const { inputs } =
-        run.endedAt === null ? await this.view.endpoint.agent.inputs.of(owner, run.id) : { inputs: [] };
-      const task = taskOf(run, inputs);
-      const isWanted = state === undefined || task.status.state === state;
-      if (isWanted && Date.parse(task.status.timestamp!) >= after) listed.push({ run, task });
-    }
-    return listed.sort((a, b) => (positionOf(a.task) < positionOf(b.task) ? 1 : -1));
-  }
-
-  async #runs(
-    owner: string,
-    session: string | undefined,
-    status: RunListOptions['status'],
-  ): Promise<RunView[]> {
+  async #unfinished(owner: string, { contextId, state, after }: ListParams): Promise<Listed[]> {
     const { agent } = this.view.endpoint;
-    const all: RunView[] = [];
+    const listed: Listed[] = [];
+    for (const status of state === undefined ? UNFINISHED : STATES[state]!) {
+      for await (const run of this.#runs(owner, contextId, status)) {
+        // Only of these, the status depends on what they ask: a run that has not started has asked nothing.
+        const { inputs } = run.startedAt === null ? { inputs: [] } : await agent.inputs.of(owner, run.id);
+        const task = taskOf(run, inputs);
+        const isWanted = state === undefined || task.status.state === state;
+        if (isWanted && Date.parse(task.status.timestamp!) >= after) listed.push({ run, task });
+      }
+    }
+    return listed;
+  }
+
+  async *#runs(owner: string, session: string | undefined, status: RunStatus): AsyncGenerator<RunView> {
     for (let after: string | null | undefined; after !== null;) {
-      const { runs, next } = await agent.runs(owner, { session, status, limit: RUNS, after });
-      all.push(...runs);
+      const options = { session, status, limit: RUNS, after };
+      const { runs, next } = await this.view.endpoint.agent.runs(owner, options);
+      yield* runs;
       after = next;
     }
-    return all;
+  }
+
+  #ended(owner: string, { contextId, state, after, size, token }: ListParams): Awaitable<EndedRunList> {
+    const status = state === undefined ? undefined : END_STATUSES[state];
+    if (state !== undefined && status === undefined) return { runs: [], hasMore: false, total: 0 };
+    const [endedAt, id] = token?.split(' ') ?? [];
+    return this.view.endpoint.agent.endedRuns(owner, {
+      ...{ session: contextId, status, limit: size, since: new Date(after) },
+      after: id === undefined ? undefined : { endedAt: endedAt!, id },
+    });
   }
 
   async #filled(
