@@ -23,6 +23,7 @@ const BEFORE = [
   `drop table if exists journal`,
   `drop table if exists signal_channel`,
   `delete from migrations where name >= '0007'`,
+  `drop index runs_ended_status`,
   `create table new_usage as select '' as writer, 0 as number, 0 as n, usage.* from usage where runs < 0`,
   `insert into usage (${COLUMNS}) values (${ANN}, '*', null, ${TODAY}, '', null, 1, 1, 10, 0, 0, 0)`,
   `insert into usage (${COLUMNS}) values (${ofTalk}, 1, 1, 10, 0, 0, 0)`,
