@@ -3,7 +3,7 @@ import { heldLength } from 'nest-agent-query/protocol';
 import type { Item } from './turn-items.js';
 
 /** How many characters the items of a page have, about, but at least one item. */
-const PAGE_LENGTH = 8 * 1024 * 1024;
+const PAGE_LENGTH = 1024 * 1024;
 
 /** Which items of a list are returned. */
 export interface ItemPage {
