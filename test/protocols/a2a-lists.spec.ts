@@ -106,6 +106,10 @@ describeOnOneAdapter('The tasks of A2A on %s', (adapter) => {
         'statusTimestampAfter must be a time of ISO 8601, such as 2026-11-25T10:00:00Z',
       ]);
       expect((await client.error('ListTasks', { pageSize: 0 })).fields).toHaveLength(1);
+      const pageToken = Buffer.from('2026-13-45T00:00:00.000Z run').toString('base64url');
+      expect((await client.error('ListTasks', { pageToken })).fields).toEqual([
+        'pageToken must be "nextPageToken" of the page before',
+      ]);
     });
 
     it('are got by their ids, with as much history as is asked for [CORE-GET-001 CORE-GET-002 CORE-HIST-001 CORE-HIST-002 CORE-HIST-003]', async () => {

@@ -173,7 +173,7 @@ export class AgentService implements OnApplicationBootstrap, OnModuleDestroy, On
    * `runs`, by their status.
    *
    * @param options which runs, and which page of them. Default: the 50 runs that ended last
-   * @throws {QueryError} `unavailable` · {TypeError} an option is unknown, or `after` has no time
+   * @throws {QueryError} `unavailable` · {TypeError} an option is unknown, or `since` or `after` is no time
    *
    * @example
    * const { runs, total } = await agent.endedRuns(owner, { status: 'failed', limit: 10 });

@@ -43,6 +43,8 @@ export async function endedRunList(
 ): Promise<EndedRunList> {
   refuseUnknown('AgentService.endedRuns', options, OPTIONS);
   const { session: sessionId, status, since, limit = PAGE_ENTRIES, after } = options;
+  if (Number.isNaN(since?.getTime()))
+    throw new TypeError('AgentService.endedRuns: since must be a valid date.');
   const { runs, ...rest } = await store.endedRuns(owner, {
     ...{ sessionId, status, limit },
     since: since?.getTime() ?? -Infinity,

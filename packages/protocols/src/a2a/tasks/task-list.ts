@@ -90,17 +90,18 @@ export class TaskList {
 
   async #unfinished(owner: string, { contextId, state, after }: ListParams): Promise<Listed[]> {
     const { agent } = this.view.endpoint;
-    const listed: Listed[] = [];
+    // One whose status changes meanwhile is read twice.
+    const listed = new Map<string, Listed>();
     for (const status of state === undefined ? UNFINISHED : STATES[state]!) {
       for await (const run of this.#runs(owner, contextId, status)) {
         // Only of these, the status depends on what they ask: a run that has not started has asked nothing.
         const { inputs } = run.startedAt === null ? { inputs: [] } : await agent.inputs.of(owner, run.id);
         const task = taskOf(run, inputs);
         const isWanted = state === undefined || task.status.state === state;
-        if (isWanted && Date.parse(task.status.timestamp!) >= after) listed.push({ run, task });
+        if (isWanted && Date.parse(task.status.timestamp!) >= after) listed.set(run.id, { run, task });
       }
     }
-    return listed;
+    return [...listed.values()];
   }
 
   async *#runs(owner: string, session: string | undefined, status: RunStatus): AsyncGenerator<RunView> {
@@ -151,6 +152,10 @@ function tokenOf(task: Task): string {
   return Buffer.from(positionOf(task)).toString('base64url');
 }
 
+function isPosition(text: string): boolean {
+  return POSITION.test(text) && !Number.isNaN(Date.parse(text.split(' ')[0]!));
+}
+
 /** @throws {QueryError} `invalid_query` with every fault */
 function listParamsOf(params: Json): ListParams {
   const faults: FieldError[] = [];
@@ -165,7 +170,7 @@ function listParamsOf(params: Json): ListParams {
     members.fault('statusTimestampAfter', 'must be a time of ISO 8601, such as 2026-11-25T10:00:00Z');
   const token = members.text('pageToken');
   const position = token === undefined ? undefined : Buffer.from(token, 'base64url').toString();
-  if (position !== undefined && !POSITION.test(position))
+  if (position !== undefined && !isPosition(position))
     members.fault('pageToken', 'must be "nextPageToken" of the page before');
   const read = {
     contextId: members.text('contextId'),
