@@ -2,6 +2,7 @@
  * Builds, checks and tests the packages that adapt frameworks, with the frameworks.
  *
  *     npm run adapters [-- --testPathPatterns langgraph]
+ *     npm run adapters -- build    # no more than the installation and the build
  *     npm run adapters -- types    # without eslint and tests: `npm run lint` and `npm test` have those where the frameworks are
  */
 import process from 'node:process';
@@ -14,6 +15,7 @@ const TESTS = [
 ];
 
 await buildAdapters();
+if (process.argv[2] === 'build') process.exit();
 for (const folder of [...FRAMEWORKS, 'packages/ai-sdk', 'packages/mcp', 'packages/protocols', 'packages'])
   step('npx', 'tsc', '--noEmit', '-p', folder);
 if (process.argv[2] !== 'types') {
