@@ -12,7 +12,17 @@ const ROOT = resolve(import.meta.dirname, '..');
 const STAMP = join(ROOT, 'dist/build-stamp');
 
 /** In the order in which they are compiled; each brings those that it needs. */
-const PACKAGES = ['a2a', 'files', 'ai-sdk', 'bullmq', 'conformance', 'protocols', 'mcp', 'create'];
+const PACKAGES = [
+  'a2a',
+  'files',
+  'ai-sdk',
+  'bullmq',
+  'conformance',
+  'store-contract',
+  'protocols',
+  'mcp',
+  'create',
+];
 
 const STEPS = [
   ['npx', 'tsc', '-b', ...PACKAGES.map((name) => `packages/${name}/tsconfig.build.json`)],

@@ -140,6 +140,7 @@ const PACKAGES_OF: Record<string, string[]> = {
   'nest-agent-query-mastra': ['nest-agent-query', 'nest-agent-query-adapters'],
   'nest-agent-query-openai-agents': ['nest-agent-query', 'nest-agent-query-adapters'],
   'nest-agent-query-mcp': ['nest-agent-query'],
+  'nest-agent-query-store-contract': ['nest-agent-query'],
   'nest-agent-query-protocols': ['nest-agent-query'],
   'nest-agent-query-playground': ['nest-agent-query-client'],
 };

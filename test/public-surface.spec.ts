@@ -219,7 +219,6 @@ const ENTRIES: Record<string, string[]> = {
     'ask',
     'collect',
     'contextOf',
-    'describeRunStore',
     'queryOf',
   ],
   'packages/ai-sdk/src/index.ts': ['fromAiSdk'],
@@ -253,6 +252,7 @@ const ENTRIES: Record<string, string[]> = {
   'packages/mastra/src/index.ts': ['fromMastra'],
   'packages/openai-agents/src/index.ts': ['fromOpenAIAgents'],
   'packages/protocols/src/ai-sdk/index.ts': ['AiSdkModule'],
+  'packages/store-contract/src/index.ts': ['describeRunStore'],
 };
 
 interface Exported {

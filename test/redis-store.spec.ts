@@ -5,14 +5,14 @@ import { Redis } from 'ioredis';
 import { of } from 'rxjs';
 import { RedisRunStore, type RedisRunStoreOptions } from '../examples/redis-store/redis-run-store.js';
 import { message } from '../src/index.js';
-import { describeRunStore } from '../src/testing/index.js';
+import { describeRunStore } from 'nest-agent-query-store-contract';
 import {
   admissionOf,
   codeOf,
   eventsOf,
   keptAnswer,
   readAll,
-} from '../src/testing/store-contract/opened-store.js';
+} from '../packages/store-contract/src/opened-store.js';
 import { SHARE_OF_CASES } from './support/long-form.js';
 import { eventuallyElsewhere } from './support/conditions.js';
 import { ask, follow, FULL, get } from './support/client.js';

@@ -6,7 +6,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import Database from 'libsql';
 import pg from 'pg';
 import { openDatabase } from '../../test/support/postgres.js';
-import { admissionOf, eventsOf, keptAnswer } from '../testing/store-contract/opened-store.js';
+import { admissionOf, eventsOf, keptAnswer } from '../../packages/store-contract/src/opened-store.js';
 import { MemoryRunStore } from '../query/index.js';
 import { openStore, type StoreOptions } from './open-store.js';
 import { SqlRunStore } from './runs/sql-run-store.js';

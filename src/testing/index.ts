@@ -7,15 +7,7 @@ export { Clock, type TimedOption } from '../query/index.js';
 export { type Answer, type AnswerFile, ask, type AskedPart, type AskOptions } from './ask.js';
 export { collect } from './collect.js';
 export { type ContextInput, contextOf, type TestContext, type TurnInput } from './context-of.js';
-export { describeRunStore, type DescribeRunStoreOptions } from './describe-run-store.js';
 export type { FileInput, PartInput, PartsInput, WirePart } from './part-input.js';
 export { queryOf } from './query-of.js';
 export { ScriptedCall, ScriptedHandler, type ScriptOptions } from './scripted-handler.js';
 export { TestClock } from './test-clock.js';
-export type {
-  OpenStore,
-  OpenStoreFor,
-  StoreCapability,
-  StoreSettings,
-} from './store-contract/opened-store.js';
-export type { TestRunner } from './store-contract/runner.js';

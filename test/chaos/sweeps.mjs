@@ -31,7 +31,7 @@ const DELAY_MS = 40;
 
 register('../support/typescript-hooks.mjs', import.meta.url);
 const { startPostgres } = await import('../support/postgres.ts');
-const { eventsOf } = await import('../../src/testing/store-contract/opened-store.ts');
+const { eventsOf } = await import('../../packages/store-contract/src/opened-store.ts');
 const server = await startPostgres(['fsync = off']);
 const admin = new pg.Client({ connectionString: server.url });
 const stores = [];

@@ -11,7 +11,7 @@ import type {
 import { message } from '../../src/query/index.js';
 import { PostgresDriver } from '../../src/stores/drivers/postgres-driver.js';
 import { SqlRunStore } from '../../src/stores/runs/sql-run-store.js';
-import { admissionOf, eventsOf, readAll } from '../../src/testing/store-contract/opened-store.js';
+import { admissionOf, eventsOf, readAll } from '../../packages/store-contract/src/opened-store.js';
 import { openDatabase, type TestDatabase } from './postgres.js';
 
 /** One process of a service, as far as the database is concerned. */

@@ -1,6 +1,6 @@
 import { SHARE_OF_CASES } from '../../../test/support/long-form.js';
 import { SlowRunStore } from '../../../test/support/slow-run-store.js';
-import { describeRunStore } from '../../testing/index.js';
+import { describeRunStore } from 'nest-agent-query-store-contract';
 import { MemoryRunStore } from './memory-run-store.js';
 
 const options = { without: { durable: 'what lies in the memory of a process ends with it' } };

@@ -1,5 +1,5 @@
 import { SlowRunStore } from '../../../test/support/slow-run-store.js';
-import { admissionOf, codeOf, keptAnswer } from '../../testing/store-contract/opened-store.js';
+import { admissionOf, codeOf, keptAnswer } from '../../../packages/store-contract/src/opened-store.js';
 import { INTERRUPTED } from '../contract/envelopes.js';
 import { MemoryRunStore } from '../memory/memory-run-store.js';
 import type { StoreAnswered } from '../ports/run-listener.js';

@@ -1,4 +1,4 @@
-import { admissionOf } from '../../testing/store-contract/opened-store.js';
+import { admissionOf } from '../../../packages/store-contract/src/opened-store.js';
 import { Spool } from '../files/spool.js';
 import { MemoryRunStore } from '../memory/memory-run-store.js';
 import { Settings } from '../options/settings.js';

@@ -4,7 +4,7 @@ import { mkdtemp, readdir, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import process from 'node:process';
-import { admissionOf, eventsOf, keptAnswer } from '../../testing/store-contract/opened-store.js';
+import { admissionOf, eventsOf, keptAnswer } from '../../../packages/store-contract/src/opened-store.js';
 import { eventually } from '../../../test/support/conditions.js';
 import { openDatabase, type TestDatabase } from '../../../test/support/postgres.js';
 import type { Turn } from '../../query/index.js';

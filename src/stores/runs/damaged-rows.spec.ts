@@ -4,7 +4,12 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Logger } from '@nestjs/common';
 import { sql } from 'kysely';
-import { admissionOf, eventsOf, eventually, keptAnswer } from '../../testing/store-contract/opened-store.js';
+import {
+  admissionOf,
+  eventsOf,
+  eventually,
+  keptAnswer,
+} from '../../../packages/store-contract/src/opened-store.js';
 import { openDatabase } from '../../../test/support/postgres.js';
 import { type Admission, message, type RunRecord } from '../../query/index.js';
 import type { Driver } from '../drivers/driver.js';

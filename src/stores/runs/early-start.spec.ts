@@ -7,7 +7,7 @@ import { Logger } from '@nestjs/common';
 import { ask, get } from '../../../test/support/client.js';
 import { eventually } from '../../../test/support/conditions.js';
 import { ONE_ADAPTER, startHost } from '../../../test/support/host.js';
-import { admissionOf, eventsOf, keptAnswer } from '../../testing/store-contract/opened-store.js';
+import { admissionOf, eventsOf, keptAnswer } from '../../../packages/store-contract/src/opened-store.js';
 import { message, QueryModule, type QueryContext } from '../../query/index.js';
 import { PostgresStores } from '../../../test/support/postgres-stores.js';
 import type { Driver } from '../drivers/driver.js';

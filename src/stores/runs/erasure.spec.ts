@@ -1,7 +1,12 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { admissionOf, eventsOf, keptAnswer, readAll } from '../../testing/store-contract/opened-store.js';
+import {
+  admissionOf,
+  eventsOf,
+  keptAnswer,
+  readAll,
+} from '../../../packages/store-contract/src/opened-store.js';
 import { message } from '../../query/index.js';
 import { Database } from '../drivers/database.js';
 import { LibsqlDriver } from '../drivers/libsql-driver.js';

@@ -7,7 +7,12 @@ import * as fc from 'fast-check';
 import { casesOf } from '../../../test/support/long-form.js';
 import { eventually } from '../../../test/support/conditions.js';
 import { message, type RunRecord } from '../../query/index.js';
-import { admissionOf, eventsOf, keptAnswer, readAll } from '../../testing/store-contract/opened-store.js';
+import {
+  admissionOf,
+  eventsOf,
+  keptAnswer,
+  readAll,
+} from '../../../packages/store-contract/src/opened-store.js';
 import { LibsqlDriver } from '../drivers/libsql-driver.js';
 import { SqlRunStore } from './sql-run-store.js';
 

@@ -1,7 +1,7 @@
 import { LocalRun } from './local-run.js';
 import { LocalRuns } from './local-runs.js';
 import { recordOfAdmission } from '../../query/index.js';
-import { admissionOf } from '../../testing/store-contract/opened-store.js';
+import { admissionOf } from '../../../packages/store-contract/src/opened-store.js';
 
 const MIB = 1024 * 1024;
 const TEXT = 'x'.repeat(1024);

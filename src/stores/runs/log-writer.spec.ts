@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { PostgresStores } from '../../../test/support/postgres-stores.js';
 import { message, type RunRecord } from '../../query/index.js';
-import { admissionOf, eventsOf, readAll } from '../../testing/store-contract/opened-store.js';
+import { admissionOf, eventsOf, readAll } from '../../../packages/store-contract/src/opened-store.js';
 import type { Driver } from '../drivers/driver.js';
 import { LibsqlDriver } from '../drivers/libsql-driver.js';
 import { SqlRunStore } from './sql-run-store.js';

@@ -1,6 +1,6 @@
 import pg from 'pg';
 import { PostgresProxy } from '../../../test/chaos/postgres-proxy.mjs';
-import { codeOf, ids, keptAnswer } from '../../testing/store-contract/opened-store.js';
+import { codeOf, ids, keptAnswer } from '../../../packages/store-contract/src/opened-store.js';
 import { eventually } from '../../../test/support/conditions.js';
 import {
   admit,

@@ -5,7 +5,7 @@ import { jest } from '@jest/globals';
 import { Logger } from '@nestjs/common';
 import { sql } from 'kysely';
 import pg from 'pg';
-import { admissionOf, eventsOf, keptAnswer } from '../../testing/store-contract/opened-store.js';
+import { admissionOf, eventsOf, keptAnswer } from '../../../packages/store-contract/src/opened-store.js';
 import { eventually } from '../../../test/support/conditions.js';
 import { type PostgresServer, startPostgres } from '../../../test/support/postgres.js';
 import { message, type QueryError, type RunRecord, type RunStore } from '../../query/index.js';

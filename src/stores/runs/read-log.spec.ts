@@ -8,7 +8,7 @@ import {
   keptAnswer,
   readAll,
   refusalOf,
-} from '../../testing/store-contract/opened-store.js';
+} from '../../../packages/store-contract/src/opened-store.js';
 import { casesOf } from '../../../test/support/long-form.js';
 import { deferred, type Deferred, eventually } from '../../../test/support/conditions.js';
 import { CONNECTIONS_OF_SERVICE } from '../../../test/support/postgres.js';

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import fc from 'fast-check';
 import pg from 'pg';
 import { PostgresProxy } from '../../../test/chaos/postgres-proxy.mjs';
-import { admissionOf, codeOf, ids, keptAnswer } from '../../testing/store-contract/opened-store.js';
+import { admissionOf, codeOf, ids, keptAnswer } from '../../../packages/store-contract/src/opened-store.js';
 import { casesOf } from '../../../test/support/long-form.js';
 import { eventually } from '../../../test/support/conditions.js';
 import {

@@ -2,7 +2,7 @@ import { SHARE_OF_CASES } from '../../../test/support/long-form.js';
 import { OneDatabase } from '../../../test/support/one-database.js';
 import { openDatabase, type TestDatabase } from '../../../test/support/postgres.js';
 import type { RecoveryEvents } from '../../query/index.js';
-import { describeRunStore } from '../../testing/index.js';
+import { describeRunStore } from 'nest-agent-query-store-contract';
 import { PostgresDriver } from '../drivers/postgres-driver.js';
 import { SqlRunStore } from './sql-run-store.js';
 

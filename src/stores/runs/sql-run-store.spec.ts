@@ -5,8 +5,8 @@ import { SHARE_OF_CASES } from '../../../test/support/long-form.js';
 import { deferred, eventually } from '../../../test/support/conditions.js';
 import { OneDatabase } from '../../../test/support/one-database.js';
 import type { RecoveryEvents } from '../../query/index.js';
-import { describeRunStore } from '../../testing/index.js';
-import { admissionOf, eventsOf, keptAnswer } from '../../testing/store-contract/opened-store.js';
+import { describeRunStore } from 'nest-agent-query-store-contract';
+import { admissionOf, eventsOf, keptAnswer } from '../../../packages/store-contract/src/opened-store.js';
 import { LibsqlDriver } from '../drivers/libsql-driver.js';
 import { SqlRunStore } from './sql-run-store.js';
 

@@ -4,7 +4,12 @@ import { join } from 'node:path';
 import { eventually } from '../../../test/support/conditions.js';
 import { PostgresStores } from '../../../test/support/postgres-stores.js';
 import { dayOf } from '../../query/index.js';
-import { admissionOf, eventsOf, inSession, keptAnswer } from '../../testing/store-contract/opened-store.js';
+import {
+  admissionOf,
+  eventsOf,
+  inSession,
+  keptAnswer,
+} from '../../../packages/store-contract/src/opened-store.js';
 import { LibsqlDriver } from '../drivers/libsql-driver.js';
 import { SqlRunStore } from './sql-run-store.js';
 import { selectUsing } from './usage-rows.js';

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { sql } from 'kysely';
 import { openDatabase } from '../../../test/support/postgres.js';
-import { eventsOf } from '../../testing/store-contract/opened-store.js';
+import { eventsOf } from '../../../packages/store-contract/src/opened-store.js';
 import type { Driver } from '../drivers/driver.js';
 import { LibsqlDriver } from '../drivers/libsql-driver.js';
 import { PostgresDriver } from '../drivers/postgres-driver.js';

@@ -1,4 +1,4 @@
-import { message, QueryError } from '../../query/index.js';
+import { message, QueryError } from 'nest-agent-query';
 import {
   admit,
   admitTo,

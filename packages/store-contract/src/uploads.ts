@@ -1,6 +1,7 @@
 import { Buffer } from 'node:buffer';
 import { createHash } from 'node:crypto';
-import { type Admission, type TurnFile, UPLOAD_MS } from '../../query/index.js';
+import { type Admission, type TurnFile } from 'nest-agent-query';
+import { UPLOAD_MS } from 'nest-agent-query/store-rules';
 import {
   admissionOf,
   CLOCK_MS,

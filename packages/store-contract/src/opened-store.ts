@@ -11,7 +11,7 @@ import {
   type RunRef,
   type RunStore,
   type TurnAnswer,
-} from '../../query/index.js';
+} from 'nest-agent-query';
 import { afterEach, beforeEach, expect, it } from './runner.js';
 
 /** How a test wants its store. */

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import fc from 'fast-check';
-import type { Admission, TurnFile } from '../../query/index.js';
+import type { Admission, TurnFile } from 'nest-agent-query';
 import {
   admitTo,
   casesOf,

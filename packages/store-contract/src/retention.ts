@@ -1,4 +1,4 @@
-import { message, type RunRecord } from '../../query/index.js';
+import { message, type RunRecord } from 'nest-agent-query';
 import {
   admit,
   admitTo,

@@ -1,4 +1,4 @@
-import type { OnAsking } from '../../query/index.js';
+import type { OnAsking } from 'nest-agent-query';
 import { approval, answer, asking, lets, yes } from './inputs.js';
 import {
   admit,

@@ -1,4 +1,4 @@
-import type { Admission, EndedRunsPage, ListPosition, RunEnd, RunRecord } from '../../query/index.js';
+import type { Admission, EndedRunsPage, ListPosition, RunEnd, RunRecord } from 'nest-agent-query';
 import {
   admissionOf,
   CANCELLED,

@@ -1,4 +1,4 @@
-import { message } from '../../query/index.js';
+import { message } from 'nest-agent-query';
 import {
   admit,
   admitTo,

@@ -1,4 +1,4 @@
-import { log } from '../../query/index.js';
+import { log } from 'nest-agent-query';
 import {
   casesOf,
   codeOf,

@@ -1,32 +1,27 @@
-import { describeAdmission } from './store-contract/admission.js';
-import { describeAttempts } from './store-contract/attempts.js';
-import { describeCheckpoints } from './store-contract/checkpoints.js';
-import { describeDeliveries, describeRestartedDeliveries } from './store-contract/deliveries.js';
-import { describeEnd } from './store-contract/end.js';
-import { describeFiles } from './store-contract/files.js';
-import { describeIdempotencyKeys } from './store-contract/idempotency-keys.js';
-import { describeAskingOwners, describeAskingSessions } from './store-contract/asking-queues.js';
-import { describeInputs } from './store-contract/inputs.js';
-import { describeLists } from './store-contract/lists.js';
-import { describeLog, describeLogLength } from './store-contract/log.js';
-import { describeLongTexts } from './store-contract/long-texts.js';
-import {
-  describeWith,
-  openBeforeEach,
-  type OpenStoreFor,
-  type StoreCapability,
-} from './store-contract/opened-store.js';
-import { describeOwners } from './store-contract/owners.js';
-import { describeParkedRuns } from './store-contract/parked-runs.js';
-import { describeRestart } from './store-contract/restart.js';
-import { describeRestartedOwners } from './store-contract/restarted-owners.js';
-import { describeRetention } from './store-contract/retention.js';
-import { describe, type TestRunner, useRunner } from './store-contract/runner.js';
-import { describeSessionChanges } from './store-contract/session-changes.js';
-import { describeTaking } from './store-contract/taking.js';
-import { describeUsage } from './store-contract/usage.js';
-import { describeTurns } from './store-contract/turns.js';
-import { describeUploads } from './store-contract/uploads.js';
+import { describeAdmission } from './admission.js';
+import { describeAttempts } from './attempts.js';
+import { describeCheckpoints } from './checkpoints.js';
+import { describeDeliveries, describeRestartedDeliveries } from './deliveries.js';
+import { describeEnd } from './end.js';
+import { describeFiles } from './files.js';
+import { describeIdempotencyKeys } from './idempotency-keys.js';
+import { describeAskingOwners, describeAskingSessions } from './asking-queues.js';
+import { describeInputs } from './inputs.js';
+import { describeLists } from './lists.js';
+import { describeLog, describeLogLength } from './log.js';
+import { describeLongTexts } from './long-texts.js';
+import { describeWith, openBeforeEach, type OpenStoreFor, type StoreCapability } from './opened-store.js';
+import { describeOwners } from './owners.js';
+import { describeParkedRuns } from './parked-runs.js';
+import { describeRestart } from './restart.js';
+import { describeRestartedOwners } from './restarted-owners.js';
+import { describeRetention } from './retention.js';
+import { describe, type TestRunner, useRunner } from './runner.js';
+import { describeSessionChanges } from './session-changes.js';
+import { describeTaking } from './taking.js';
+import { describeUsage } from './usage.js';
+import { describeTurns } from './turns.js';
+import { describeUploads } from './uploads.js';
 
 /** How `describeRunStore` tests a store. */
 export interface DescribeRunStoreOptions {

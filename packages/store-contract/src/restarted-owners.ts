@@ -1,4 +1,4 @@
-import type { Admission } from '../../query/index.js';
+import type { Admission } from 'nest-agent-query';
 import { admissionOf, finish, ids, reopen, restart, store } from './opened-store.js';
 import { describe, it, expect } from './runner.js';
 

@@ -1,4 +1,4 @@
-import type { RunRecord, Admission } from '../../query/index.js';
+import type { RunRecord, Admission } from 'nest-agent-query';
 import {
   admissionOf,
   CANCELLED,

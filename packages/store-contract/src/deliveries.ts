@@ -1,4 +1,4 @@
-import type { DeliveryResult, RunRecord, TakenDelivery, WebhookEvent } from '../../query/index.js';
+import type { DeliveryResult, RunRecord, TakenDelivery, WebhookEvent } from 'nest-agent-query';
 import { asking, answer, lets, yes } from './inputs.js';
 import {
   admit,

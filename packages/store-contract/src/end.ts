@@ -1,4 +1,4 @@
-import type { RunRecord } from '../../query/index.js';
+import type { RunRecord } from 'nest-agent-query';
 import {
   admit,
   admitTo,

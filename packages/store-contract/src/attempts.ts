@@ -1,4 +1,4 @@
-import { type Admission, type Envelope, log, message, toolCall, toolResult } from '../../query/index.js';
+import { type Admission, type Envelope, log, message, toolCall, toolResult } from 'nest-agent-query';
 import {
   CANCELLED,
   codeOf,

@@ -1,6 +1,5 @@
 import {
   type Admission,
-  KeptAnswer,
   message,
   reasoning,
   type RunRecord,
@@ -9,7 +8,8 @@ import {
   type TurnAnswer,
   type TurnsPage,
   usage,
-} from '../../query/index.js';
+} from 'nest-agent-query';
+import { KeptAnswer } from 'nest-agent-query/store-rules';
 import {
   admit,
   admitTo,

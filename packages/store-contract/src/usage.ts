@@ -1,11 +1,5 @@
-import {
-  dayOf,
-  type RunRecord,
-  timeOfDay,
-  USAGE_DAYS,
-  type UsagePage,
-  type Used,
-} from '../../query/index.js';
+import { type RunRecord, type UsagePage, type Used } from 'nest-agent-query';
+import { dayOf, USAGE_DAYS } from 'nest-agent-query/store-rules';
 import {
   admitTo,
   finish,
@@ -142,7 +136,7 @@ export function describeUsage(): void {
 
     it('counts for the day on which it was appended, and for the month of that', async () => {
       // Not near midnight.
-      await later(timeOfDay(dayOf(Date.now())) + 1.5 * DAY - Date.now());
+      await later(dayOf(Date.now()) * DAY + 1.5 * DAY - Date.now());
       const run = await newRun();
       await use(run, tokens(1));
       await later(DAY);

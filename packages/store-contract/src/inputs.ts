@@ -1,4 +1,4 @@
-import type { Asking, InputAnswer, InputsResolved, RunRecord } from '../../query/index.js';
+import type { Asking, InputAnswer, InputsResolved, RunRecord } from 'nest-agent-query';
 import {
   CANCELLED,
   codeOf,

@@ -1,4 +1,4 @@
-import { MemoryRunStore, type RunStore } from '../query/index.js';
+import { MemoryRunStore, type RunStore } from 'nest-agent-query';
 import { describeRunStore } from './describe-run-store.js';
 
 /** A store with a fault: these members are replaced. */

@@ -1,6 +1,6 @@
 import { Buffer } from 'node:buffer';
 import { createHash } from 'node:crypto';
-import type { RunRecord, TurnFile, Admission } from '../../query/index.js';
+import type { RunRecord, TurnFile, Admission } from 'nest-agent-query';
 import {
   admissionOf,
   casesOf,

@@ -1,4 +1,5 @@
-import { INTERRUPTED, QueryError } from '../../query/index.js';
+import { QueryError } from 'nest-agent-query';
+import { INTERRUPTED } from 'nest-agent-query/store-rules';
 import { admit, admitTo, codeOf, finish, keptAnswer, store } from './opened-store.js';
 import { describe, it, expect } from './runner.js';
 
