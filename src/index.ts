@@ -113,6 +113,7 @@ export type {
   LogSlice,
   MessageEnvelope,
   NewRequest,
+  NumberedTurn,
   ObservedRun,
   OnAsking,
   Problem,

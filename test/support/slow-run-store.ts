@@ -103,6 +103,10 @@ export class SlowRunStore extends RunStore {
     return this.#slowly(() => this.memory.read(...args));
   }
 
+  override turn(...args: Parameters<RunStore['turn']>) {
+    return this.#slowly(() => this.memory.turn(...args));
+  }
+
   turns(...args: Parameters<RunStore['turns']>) {
     return this.#slowly(() => this.memory.turns(...args));
   }

@@ -118,6 +118,8 @@ export function describeRetention(): void {
         expect(turns.length).toBeLessThan(5);
         expect(turns.length).toBeGreaterThan(1);
         expect([last, total]).toEqual([10, 10]);
+        const { number } = (await store.turn('anonymous', 'new', turns[0]!.runId))!;
+        expect(number).toBe(11 - turns.length);
         expect(await store.turns('anonymous', 'new', { after: 9, limit: 5 })).toMatchObject({ last: 10 });
       },
     );

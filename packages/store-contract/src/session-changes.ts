@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto';
 import fc from 'fast-check';
 import type { Admission, TurnFile } from 'nest-agent-query';
 import {
+  admit,
   admitTo,
   casesOf,
   CANCELLED,
@@ -245,14 +246,17 @@ export function describeSessionChanges(): void {
     it('are known until the run has ended', async () => {
       const parts: Admission['parts'] = [{ type: 'text', text: LONG, earlier: 'user' }];
       const { run } = await admitTo('s', { parts });
-      expect(await store.parts(run)).toEqual(parts);
+      const { run: other } = await admit({ parts });
+      for (const each of [run, other]) expect(await store.parts(each)).toEqual(parts);
       const codes = [
         { ...run, owner: 'bob' },
         { ...run, id: 'none' },
       ].map((ref) => codeOf(async () => store.parts(ref)));
       expect(await Promise.all(codes)).toEqual(['not_found', 'not_found']);
-      await finish(run, COMPLETED, '1');
-      expect(await codeOf(async () => store.parts(run))).toBe('not_found');
+      for (const each of [run, other]) {
+        await finish(each, COMPLETED, '1');
+        expect(await codeOf(async () => store.parts(each))).toBe('not_found');
+      }
     });
   });
 
@@ -415,6 +419,10 @@ class Tree {
       const page = await store.turns(OWNER, name, { after: 0, limit: 99 });
       const shown = page!.turns.map(({ runId, text, parts }) => ({ runId, text, file: parts[1] }));
       expect(shown).toEqual(turns);
+      for (const turn of this.#all) {
+        const found = await store.turn(OWNER, name, turn.runId);
+        expect(found?.number).toBe(turns.indexOf(turn) + 1 || undefined);
+      }
     }
     const kept = new Set([...this.#sessions.values()].flat());
     for (const turn of this.#all) {

@@ -70,6 +70,21 @@ export function describeTurns(): void {
       expect(await texts(50, 2)).toEqual([[], 5, 5]);
     });
 
+    it('are found by their runs, with their numbers', async () => {
+      const runs: RunRecord[] = [];
+      for (let i = 0; i < 3; i++) runs.push((await admitTo('s')).run);
+      for (const index of [2, 0]) await finish(runs[index]!, COMPLETED, `answer ${index}`);
+      for (const [number, index] of [2, 0].entries()) {
+        const page = { after: number, limit: 1, cutTexts: true };
+        const { turns } = (await store.turns('anonymous', 's', page))!;
+        const found = await store.turn('anonymous', 's', runs[index]!.id);
+        expect(found).toEqual({ turn: turns[0], number: number + 1 });
+      }
+      expect(await store.turn('anonymous', 's', runs[1]!.id)).toBeUndefined();
+      expect(await store.turn('anonymous', 'other', runs[0]!.id)).toBeUndefined();
+      expect(await store.turn('ann', 's', runs[0]!.id)).toBeUndefined();
+    });
+
     it('are none before the first run of a session has ended', async () => {
       await admitTo('s');
       expect(await page(0, 10)).toEqual({ turns: [], last: 0, total: 0 });

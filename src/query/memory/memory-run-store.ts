@@ -224,6 +224,11 @@ export class MemoryRunStore extends RunStore {
     return this.#sessions.turns(owner, sessionId, page);
   }
 
+  override turn(owner: string, sessionId: string, runId: string) {
+    this.#sweep();
+    return this.#sessions.turn(owner, sessionId, runId);
+  }
+
   queue(owner: string, sessionId: string): RunRecord[] {
     return [...this.#sessions.queue(owner, sessionId)];
   }

@@ -39,7 +39,7 @@ export class Run implements RunRecord {
   endedAt: number | undefined;
   end: RunEnd | undefined;
   detached: boolean;
-  /** The parts of the query, for the turn of a session. Dropped when the turn exists. */
+  /** The parts of the query. Dropped at the end, when the turn of a session has them. */
   parts: Admission['parts'];
   /** The files of the query and of the answer. In a session, the turn has them when it exists. */
   files: TurnFile[];
@@ -64,7 +64,7 @@ export class Run implements RunRecord {
     this.id = runId;
     this.owner = owner;
     this.sessionId = session?.id;
-    this.parts = session ? parts : [];
+    this.parts = parts;
     this.files = parts.filter((part) => part.type === 'file');
     this.idempotency = idempotency;
     this.detached = detached;

@@ -2,7 +2,14 @@ import { pageOf } from '../contract/list-page.js';
 import { sessionNotFound } from '../contract/refusals.js';
 import { shownTurn, titleOf, withoutMessageTexts } from '../contract/turn-texts.js';
 import type { Envelope, Turn, TurnAnswer, TurnFile, TurnText } from 'nest-agent-query-client';
-import type { Fork, ListPage, SessionRecord, TurnsPage } from '../ports/run-store.js';
+import type {
+  Admission,
+  Fork,
+  ListPage,
+  NumberedTurn,
+  SessionRecord,
+  TurnsPage,
+} from '../ports/run-store.js';
 import {
   pageOfTurns,
   refuseToFollow,
@@ -82,13 +89,14 @@ export class Sessions {
 
   /** Removes a run from the queue, and adds its turn unless it is replaced. Returns the run that is now the first, if that has changed. */
   finish(run: Run, answer: TurnAnswer): Run | undefined {
+    const { parts } = run;
+    run.parts = [];
     if (run.sessionId === undefined) return undefined;
     const session = this.#use(run.owner, run.sessionId);
     const position = session.queue.indexOf(run);
     session.queue.splice(position, 1);
     if (run.isReplaced) this.onTurnDropped(run.id);
-    else this.#add(keptTurn(run, answer), session);
-    run.parts = [];
+    else this.#add(keptTurn(run, parts, answer), session);
     run.files = [];
     return position === 0 ? session.queue[0] : undefined;
   }
@@ -171,6 +179,13 @@ export class Sessions {
     const forms = kept.map((turn) => (cutTexts ? turn.shown : turn.whole));
     const { turns, last } = pageOfTurns(forms, page, from + kept.length, total, ({ length }) => length);
     return { turns: turns.map(({ turn }) => turn), last, total };
+  }
+
+  turn(owner: string, sessionId: string, runId: string): NumberedTurn | undefined {
+    const kept = this.#turns.get(runId);
+    const session = this.#sessions.get(keyOf(owner, sessionId));
+    const index = kept && session ? session.turns.indexOf(kept) : -1;
+    return index < 0 ? undefined : { turn: kept!.shown.turn, number: session!.dropped + index + 1 };
   }
 
   page(owner: string, page: ListPage) {
@@ -263,9 +278,9 @@ function recordOf(session: Session): SessionRecord {
 }
 
 /** Cuts the long texts once, when the run ends, so that no page has to read them. */
-function keptTurn(run: Run, answer: TurnAnswer): KeptTurn {
+function keptTurn(run: Run, parts: Admission['parts'], answer: TurnAnswer): KeptTurn {
   const { owner, files } = run;
-  const whole = turnOfRun(run, run.parts, answer);
+  const whole = turnOfRun(run, parts, answer);
   const { shown, longTexts } = shownTurn(whole);
   const envelopes = withoutMessageTexts(whole);
   const shownLength = lengthOf(shown, envelopes) + shown.text.length;

@@ -64,6 +64,7 @@ export const TIMED_OPERATIONS = [
   'runs',
   'sessions',
   'take',
+  'turn',
   'turns',
 ] as const;
 

@@ -3,6 +3,7 @@ import type {
   ResolvedInput,
   RunEnd,
   RunStatus,
+  Turn,
   TurnAnswer,
   TurnFile,
   TurnText,
@@ -201,6 +202,13 @@ export interface TurnsPage {
    * them. The contents of messages are cut with the text of the answer, and count a second time for the length of such a page.
    */
   cutTexts?: boolean;
+}
+
+/** A turn of a session, with its place. */
+export interface NumberedTurn {
+  turn: Turn;
+  /** The number of the turn in its session, from 1. */
+  number: number;
 }
 
 /** A page of a list. */

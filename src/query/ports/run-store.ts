@@ -13,6 +13,7 @@ import type {
   ListPage,
   ListPosition,
   LogSlice,
+  NumberedTurn,
   RunRecord,
   RunRef,
   RunsPage,
@@ -23,6 +24,7 @@ import type {
 import { sessionsUnchangeable } from '../contract/refusals.js';
 import { endedAmongAll } from './ended-runs.js';
 import type { InputStore } from './input-store.js';
+import { turnAmong } from './turn-rules.js';
 import { LocalSignals, type Signals } from './other-processes.js';
 import type { RecoveryEvents } from './recovery-events.js';
 import type { Used, UsageStore } from './usage-store.js';
@@ -267,6 +269,14 @@ export abstract class RunStore {
   endedRuns(owner: string, page: EndedRunsPage): Promise<EndedRuns> {
     const { sessionId } = page;
     return endedAmongAll((after) => this.runs(owner, { sessionId, after, limit: 500 }), page);
+  }
+
+  /**
+   * Returns the turn of a run in a session, as a page with `cutTexts` has it; undefined if the owner has no such session, or it has no such
+   * turn: a fork has the turns of the runs that it was made with. Default: reads the turns of the session until it is found.
+   */
+  turn(owner: string, sessionId: string, runId: string): Awaitable<NumberedTurn | undefined> {
+    return turnAmong((page) => this.turns(owner, sessionId, page), runId);
   }
 
   /**

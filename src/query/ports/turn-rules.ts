@@ -1,6 +1,7 @@
 import type { Turn, TurnAnswer } from 'nest-agent-query-client';
 import { invalidQuery, nothingToReplace, sessionBusy, sessionExists } from '../contract/refusals.js';
-import type { Admission, Fork, RunRecord, TurnsPage } from './run-record.js';
+import type { Awaitable } from './file-store.js';
+import type { Admission, Fork, NumberedTurn, RunRecord, TurnsPage } from './run-record.js';
 
 /**
  * The turn of a run that has ended.
@@ -48,6 +49,22 @@ export function pageOfTurns<T>(
   const fitting = ordered.filter((turn, index) => (length += lengthOf(turn)) <= maxLength || index === 0);
   if (isNewest) return { turns: fitting.reverse(), last, total };
   return { turns: fitting, last: last - (turns.length - fitting.length), total };
+}
+
+/** Finds the turn of a run. @param read reads a page of the turns of a session: as many as are needed are read */
+export async function turnAmong(
+  read: (page: TurnsPage) => Awaitable<{ turns: Turn[]; last: number; total: number } | undefined>,
+  runId: string,
+): Promise<NumberedTurn | undefined> {
+  for (let after = 0; ;) {
+    const page = await read({ after, limit: 500, maxLength: 8 * 1024 * 1024, cutTexts: true });
+    if (!page) return undefined;
+    const { turns, last, total } = page;
+    const index = turns.findIndex((turn) => turn.runId === runId);
+    if (index >= 0) return { turn: turns[index]!, number: last - turns.length + index + 1 };
+    if (last >= total) return undefined;
+    after = last;
+  }
 }
 
 /**

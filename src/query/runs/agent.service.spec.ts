@@ -398,6 +398,29 @@ describe('AgentService with a store that processes share, and a run that has end
   });
 });
 
+describe.each(STORES)('AgentService with %s', (_, open) => {
+  it('finds the turn and the parts of a run, which are no longer kept where it belongs to no session', async () => {
+    const watched = new Watched(open(1));
+    const { agent, scripted } = watched;
+    const runs = [watched.query('first', 's'), watched.query('other')];
+    const calls = await Promise.all(['first', 'other'].map((text) => scripted.callFor(text)));
+    const [kept, other] = runs.map(({ runId }) => runId!) as [string, string];
+    const partsOf = (text: string) => [{ type: 'text', text }];
+    expect(await agent.parts('anonymous', kept)).toEqual(partsOf('first'));
+    expect(await agent.parts('anonymous', other)).toEqual(partsOf('other'));
+    expect(await agent.turn('anonymous', 's', kept)).toBeUndefined();
+    for (const call of calls) call.finish();
+    await until(() => runs.every(({ outcome }) => outcome));
+    expect(await agent.parts('anonymous', kept)).toEqual(partsOf('first'));
+    expect(await agent.parts('anonymous', other)).toBeUndefined();
+    const turn = { runId: kept, parts: partsOf('first') };
+    expect(await agent.turn('anonymous', 's', kept)).toMatchObject({ number: 1, turn });
+    expect(await agent.turn('anonymous', 's', other)).toBeUndefined();
+    await expect(agent.turn('anonymous', 'unknown', kept)).rejects.toMatchObject({ code: 'not_found' });
+    await expect(agent.parts('bob', kept)).rejects.toMatchObject({ code: 'not_found' });
+  });
+});
+
 describe('AgentService with a store that fails', () => {
   class FailingRunStore extends MemoryRunStore {
     failing: 'append' | 'end' | 'admit' | 'take' | undefined;

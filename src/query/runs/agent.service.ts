@@ -19,7 +19,7 @@ import { Connections } from '../platform/connections.js';
 import { settlesWithin } from '../platform/deadline.js';
 import { loggerOf } from '../platform/module-logger.js';
 import type { AgentHandler, Query } from '../ports/agent-handler.js';
-import { type RunRecord, RunStore } from '../ports/run-store.js';
+import { type NumberedTurn, type RunRecord, RunStore } from '../ports/run-store.js';
 import { storedOwner } from '../sharing/owners.js';
 import { Admissions, ANONYMOUS, draining, type QueryOptions } from './admissions.js';
 import { Deliveries } from './deliveries.js';
@@ -40,6 +40,7 @@ import {
   LIST_OPTIONS,
   listPageOf,
   nextOf,
+  partsOf,
   RUN_LIST_OPTIONS,
   sessionPage,
   sessionViewOf,
@@ -274,13 +275,29 @@ export class AgentService implements OnApplicationBootstrap, OnModuleDestroy, On
   }
 
   /**
-   * Returns the parts of the query of a run that has not ended, after the earlier texts that its caller has sent along; files
-   * without their contents. Those of a run that has ended are in the turn of its session.
+   * Returns the turn of a run in a session, with the number of the turn, from 1. Texts over 64 KiB are cut. A fork has the turns of
+   * the session that it was made from.
    *
-   * @throws {QueryError} `not_found`: the owner has no such run, or it has ended · `unavailable`
+   * @returns undefined if the session has no such turn: the run has not ended, belongs to another session, or is no longer kept
+   * @throws {QueryError} `not_found`: the owner has no such session · `unavailable`
    */
-  async parts(owner: string, runId: string): Promise<Turn['parts']> {
-    return this.store.parts(await this.#find(owner, runId));
+  async turn(owner: string, sessionId: string, runId: string): Promise<NumberedTurn | undefined> {
+    const stored = this.#stored(owner);
+    const found = await this.store.turn(stored, sessionId, runId);
+    if (!found && !(await this.store.turns(stored, sessionId, { after: 0, limit: 1 })))
+      throw sessionNotFound();
+    return found;
+  }
+
+  /**
+   * Returns the parts of the query of a run, after the earlier texts that its caller has sent along; files without their contents. Texts
+   * over 64 KiB of a run that has ended are cut.
+   *
+   * @returns undefined if they are no longer kept: those of a run that has ended are in the turn of its session
+   * @throws {QueryError} `not_found`: the owner has no such run · `unavailable`
+   */
+  async parts(owner: string, runId: string): Promise<Turn['parts'] | undefined> {
+    return partsOf(this.store, await this.#find(owner, runId));
   }
 
   /**

@@ -1,5 +1,5 @@
 import { Buffer } from 'node:buffer';
-import type { RunStatus, RunView, SessionPage, SessionView } from 'nest-agent-query-client';
+import type { RunStatus, RunView, SessionPage, SessionView, Turn } from 'nest-agent-query-client';
 import { QueryError } from '../contract/errors.js';
 import { cursorText, positionOf } from '../contract/list-page.js';
 import type { Metadata } from '../contract/metadata.js';
@@ -115,6 +115,20 @@ export async function existingRun(store: RunStore, owner: string, runId: string)
   const found = await store.find(owner, runId);
   if (!found) throw runNotFound();
   return found;
+}
+
+/** The parts of the query of a run; undefined if they are no longer kept. @throws {QueryError} `unavailable` */
+export async function partsOf(store: RunStore, run: RunRecord): Promise<Turn['parts'] | undefined> {
+  if (run.endedAt === undefined) {
+    try {
+      return await store.parts(run);
+    } catch (error) {
+      // It has ended meanwhile.
+      if (!(error instanceof QueryError) || error.code !== 'not_found') throw error;
+    }
+  }
+  if (run.sessionId === undefined) return undefined;
+  return (await store.turn(run.owner, run.sessionId, run.id))?.turn.parts;
 }
 
 /** Follows a run after a cursor that its log has. */

@@ -14,6 +14,7 @@ import type { Db } from '../schema/tables.js';
 import { listEndedRuns } from './ended-runs.js';
 import { listRuns } from './lists.js';
 import { hasWaiting, ownerRefOf, readQueue } from './queues.js';
+import { readTurn } from './turns.js';
 import { readUsing } from './usage-rows.js';
 
 /** So many runs have the owner and the session of the tests, and have completed. */
@@ -43,6 +44,10 @@ async function fill(db: Db, runs = 'runs'): Promise<void> {
     with recursive number(n) as (select 1 union all select n + 1 from number where n < ${sql.lit(RUNS)})
     select 'run-' || n, ${JSON.stringify(OWNER)}, ${sql.lit(ownerHashOf(OWNER))}, ${keyOf(OWNER, 's')}, '"s"',
       'completed', n, n, '', ${JSON.stringify(entries)} from number`.execute(db);
+  const session = sql.lit(keyOf(OWNER, 's'));
+  await sql`insert into ${sql.table(runs.replace(/runs$/, 'turns'))} (session_key, number, run_id, length, page_length, turn)
+    with recursive number(n) as (select 1 union all select n + 1 from number where n < ${sql.lit(RUNS)})
+    select ${session}, n, 'run-' || n, 2, 2, '{}' from number`.execute(db);
 }
 
 /** Does some work, and returns the statements that it passed, with `explain` before them. */
@@ -85,7 +90,7 @@ function mostRowsOf(plan: Plan): number {
   return Math.max(rows, ...(plan.Plans ?? []).map(mostRowsOf));
 }
 
-describe('However many runs there are,', () => {
+describe('However many runs and turns there are,', () => {
   let directory: string;
   let server: TestDatabase;
   let connection: Sqlite.Database;
@@ -154,6 +159,15 @@ describe('However many runs there are,', () => {
       for (const [row] of pages as { 'QUERY PLAN': [{ Plan: Plan }] }[][])
         expect(mostRowsOf(row!['QUERY PLAN'][0].Plan)).toBeLessThanOrEqual(20);
     }
+  });
+
+  it('the turn of a run is found by its run', async () => {
+    const find = (db: Db) => readTurn(db, keyOf(OWNER, 's'), 'run-2000');
+    const [inFile] = await explained(file, 'explain query plan', find);
+    expect(inFile).toMatchObject([{ detail: 'SEARCH turns USING INDEX turns_run (run_id=?)' }]);
+    const [inPostgres] = await explained(postgres.db, 'explain (analyze, format json)', find);
+    const [row] = inPostgres as { 'QUERY PLAN': [{ Plan: Plan }] }[];
+    expect(mostRowsOf(row!['QUERY PLAN'][0].Plan)).toBe(1);
   });
 
   it.each([

@@ -55,7 +55,7 @@ import { SqlDeliveryStore } from './sql-delivery-store.js';
 import { SqlInputStore } from './sql-input-store.js';
 import { SqlUsageStore } from './sql-usage-store.js';
 import { Sweeper } from './sweeper.js';
-import { readText, readTurns } from './turns.js';
+import { readText, readTurn, readTurns } from './turns.js';
 import { UsageSums } from './usage-sums.js';
 
 const LEASE_MS = 8_000;
@@ -269,6 +269,10 @@ export class SqlRunStore extends RunStore {
     const read = (db: Db) => readTurns(db, keyOf(owner, sessionId), page);
     // The newest turns are for a handler, whose run waits for the end of an outage. Other callers can try again.
     return page.after === undefined ? this.#database.persist(read) : this.#database.attempt(read);
+  }
+
+  override turn(owner: string, sessionId: string, runId: string) {
+    return this.#database.attempt((db) => readTurn(db, keyOf(owner, sessionId), runId));
   }
 
   async queue(owner: string, sessionId: string): Promise<RunRecord[]> {

@@ -3,6 +3,7 @@ import {
   cutAnswer,
   type Envelope,
   type LongText,
+  type NumberedTurn,
   type RunRecord,
   type TextsOfTurn,
   type Turn,
@@ -119,8 +120,25 @@ export async function readTurns(
     .execute();
   const stored = rows.flatMap(({ run_id, turn }) => valueOf<StoredTurn>(turn, run_id) ?? []);
   const shown = cutTexts ? stored : await restoreTexts(db, stored);
-  const turns = shown.map((turn) => ({ ...turn, envelopes: withMessageTexts(turn.envelopes, turn.text) }));
+  const turns = shown.map(wholeEnvelopes);
   return { turns, last: rows.at(-1)?.number ?? total, total };
+}
+
+/** Reads the turn of a run in a session; see `RunStore.turn`. */
+export async function readTurn(db: Db, sessionKey: string, runId: string): Promise<NumberedTurn | undefined> {
+  const row = await db
+    .selectFrom('turns')
+    .select(['number', 'turn'])
+    .where('run_id', '=', runId)
+    .where('session_key', '=', sessionKey)
+    .executeTakeFirst();
+  const stored = row && valueOf<StoredTurn>(row.turn, runId);
+  return stored && { turn: wholeEnvelopes(stored), number: row.number };
+}
+
+/** A turn with the contents of its messages, which are in its text only. */
+function wholeEnvelopes<T extends StoredTurn>(turn: T) {
+  return { ...turn, envelopes: withMessageTexts(turn.envelopes, turn.text) };
 }
 
 /** Stores the long texts of a run, with the texts as JSON. Its turn has only their beginnings. */

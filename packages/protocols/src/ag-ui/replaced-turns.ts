@@ -1,5 +1,4 @@
 import type { AgentService } from 'nest-agent-query';
-import { turnOfRun } from '../view/turn-of-run.js';
 import type { InputMessage } from './run-input.js';
 
 /** The id of a message or a call of ours begins with that of its run. */
@@ -23,7 +22,7 @@ export async function turnsOf(
   const { runs } = await agent.runs(owner, { session, limit: 1 });
   const [newest] = runs;
   if (!newest || newest.id === last || newest.endedAt === null) return undefined;
-  return (await turnOfRun(agent, owner, session, last))?.number;
+  return (await agent.turn(owner, session, last))?.number;
 }
 
 /** The run of the answer before the query; undefined if another message of the user follows it. */

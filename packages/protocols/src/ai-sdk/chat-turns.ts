@@ -1,5 +1,4 @@
 import type { AgentService, RunView } from 'nest-agent-query';
-import { turnOfRun } from '../view/turn-of-run.js';
 import { type ChatRequest, isOfAgent, refused } from './chat-request.js';
 import { runIdOf } from './message-id.js';
 
@@ -17,12 +16,12 @@ export async function turnsBefore(
   { chatId, messageId, messages }: ChatRequest,
 ): Promise<number> {
   const named = runIdOf(messageId);
-  const replaced = named === undefined ? undefined : await turnOfRun(agent, owner, chatId!, named);
+  const replaced = named === undefined ? undefined : await agent.turn(owner, chatId!, named);
   if (replaced) return replaced.number - 1;
   const index = messages.findLastIndex((each) => isOfAgent(each) && runIdOf(each.id) !== undefined);
   if (index < 0 && (named === undefined || (await newestActive(agent, owner, chatId!)))) return 0;
   if (index < 0) throw refused('/messageId', `names ${UNKNOWN}`);
-  const lastKept = await turnOfRun(agent, owner, chatId!, runIdOf(messages[index]!.id)!);
+  const lastKept = await agent.turn(owner, chatId!, runIdOf(messages[index]!.id)!);
   if (lastKept) return lastKept.number;
   throw refused(`/messages/${index}/id`, `names ${UNKNOWN}`);
 }

@@ -1,8 +1,7 @@
 import { Injectable } from '@nestjs/common';
-import { type FieldError, QueryError, type RunStream, type RunView } from 'nest-agent-query';
+import { type FieldError, type InputView, QueryError, type RunStream, type RunView } from 'nest-agent-query';
 import { cursorOf, EventStream, invalidQuery, type JsonPieces } from 'nest-agent-query/protocol';
 import { readLog } from '../../view/read-log.js';
-import { partsOfRun } from '../../view/turn-of-run.js';
 import { View } from '../../view/view.js';
 import { originOf } from '../addresses.js';
 import type { Caller } from '../caller.js';
@@ -93,7 +92,7 @@ export class Tasks {
     const { inputs } = await this.#agent.inputs.of(caller.owner, run.id);
     const { metadata, ...task } = taskOf(run, inputs);
     const artifacts = await this.artifactsOf(caller, run);
-    const history = await this.historyOf(caller, run, historyLength);
+    const history = await this.historyOf(caller, run, historyLength, inputs);
     return {
       ...task,
       ...(artifacts && { artifacts }),
@@ -110,11 +109,16 @@ export class Tasks {
     return reader.artifacts.list;
   }
 
-  /** @param length the most messages. Default: all */
-  async historyOf({ owner, request, route }: Caller, run: RunView, length = Infinity): Promise<Json[]> {
+  /** @param length the most messages. Default: all @param known what the run has asked. Default: it is read */
+  async historyOf(
+    { owner, request, route }: Caller,
+    run: RunView,
+    length = Infinity,
+    known?: readonly InputView[],
+  ): Promise<Json[]> {
     if (length === 0) return [];
-    const { inputs } = await this.#agent.inputs.of(owner, run.id);
-    const parts = await partsOfRun(this.#agent, owner, run);
+    const inputs = known ?? (await this.#agent.inputs.of(owner, run.id)).inputs;
+    const parts = await this.#agent.parts(owner, run.id);
     const files = `${originOf(request)}${this.view.queryPath(request, route) ?? ''}/${run.id}/files`;
     const history = historyOf(run, inputs, parts, (sha256) => `${files}/${sha256}`);
     return history.slice(-length);

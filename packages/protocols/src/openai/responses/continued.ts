@@ -1,6 +1,5 @@
 import { Injectable } from '@nestjs/common';
-import { QueryError, type QueryOptions, type RunView, type Turn } from 'nest-agent-query';
-import { partsOfRun, turnOfRun } from '../../view/turn-of-run.js';
+import { type NumberedTurn, QueryError, type QueryOptions, type RunView } from 'nest-agent-query';
 import { View } from '../../view/view.js';
 import { answerItem, type Item, itemsOfQuery } from '../conversations/turn-items.js';
 import { invalidRequest, notFound } from '../refusals.js';
@@ -42,14 +41,14 @@ export class Continued {
   }
 
   /** The turn of a run that has ended, with its number; undefined if it is not kept. */
-  async turnOf(owner: string, { id, session }: RunView): Promise<{ turn: Turn; number: number } | undefined> {
-    return session === null ? undefined : turnOfRun(this.#agent, owner, session, id);
+  async turnOf(owner: string, { id, session }: RunView): Promise<NumberedTurn | undefined> {
+    return session === null ? undefined : this.#agent.turn(owner, session, id);
   }
 
   /** The items of the query of a run; or those of the answers with which a later leg begins. */
   async inputOf(owner: string, run: RunView, leg: number): Promise<Item[]> {
     if (leg > 1) return this.#answersOf(owner, run, leg);
-    const kept = await partsOfRun(this.#agent, owner, run);
+    const kept = await this.#agent.parts(owner, run.id);
     if (!kept) throw notFound('input');
     return itemsOfQuery(run.id, kept);
   }
