@@ -55,6 +55,9 @@ describeWithBrowser('An agent behind another service, on the page, in Chromium,'
   let page: Page;
   let directory: string;
   let model: Awaited<ReturnType<typeof startModel>>;
+  let [thereUrl, hereUrl] = ['', ''];
+  let killThere: () => Promise<void>;
+  let killHere: () => Promise<void>;
   const services: Service[] = [];
 
   beforeAll(async () => {
@@ -67,6 +70,18 @@ describeWithBrowser('An agent behind another service, on the page, in Chromium,'
   beforeEach(async () => {
     directory = await mkdtemp(join(tmpdir(), 'chain-'));
     model = await startModel();
+    const [there, here] = [await freePort(), await freePort()];
+    [thereUrl, hereUrl] = [there, here].map((port) => `http://127.0.0.1:${port}`) as [string, string];
+    killThere = await start('there', there, {
+      AGENT: 'model',
+      MODEL: 'm',
+      MODEL_BASE_URL: model.url,
+      MODEL_KWARGS: 'tools',
+    });
+    killHere = await start('here', here, {
+      AGENT: 'remote',
+      REMOTE_URL: `${thereUrl}/.well-known/agent-card.json`,
+    });
   });
   afterEach(async () => {
     await page.goto('about:blank');
@@ -97,18 +112,6 @@ describeWithBrowser('An agent behind another service, on the page, in Chromium,'
     (await get(url, '/query')).json<{ runs: { id: string; status: string }[] }>();
 
   it('asks there; after both services were killed, it goes on with the answer, and nothing is executed twice', async () => {
-    const [there, here] = [await freePort(), await freePort()];
-    const [thereUrl, hereUrl] = [there, here].map((port) => `http://127.0.0.1:${port}`) as [string, string];
-    const killThere = await start('there', there, {
-      AGENT: 'model',
-      MODEL: 'm',
-      MODEL_BASE_URL: model.url,
-      MODEL_KWARGS: 'tools',
-    });
-    const killHere = await start('here', here, {
-      AGENT: 'remote',
-      REMOTE_URL: `${thereUrl}/.well-known/agent-card.json`,
-    });
     await page.goto(hereUrl);
     await box('kwargs').fill(JSON.stringify({ tools: [LOCATE] }));
     await box('Message').fill('Where am I?');
