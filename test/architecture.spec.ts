@@ -104,7 +104,7 @@ const LAYERS: Record<string, string[]> = {
     'ports',
     'contract',
   ],
-  stores: ['root', 'runs', 'files', 'drivers', 'schema'],
+  stores: ['root', 'process', 'steps', 'rows', 'files', 'drivers', 'schema'],
 };
 
 /** The layer of a file, for example `http` of `src/query/http/headers.ts`. */

@@ -11,7 +11,7 @@ import {
   RUN_DEFAULTS,
   STREAM_DEFAULTS,
 } from '../src/index.js';
-import { STORED_RETENTION_DEFAULTS } from '../src/stores/runs/retention-options.js';
+import { STORED_RETENTION_DEFAULTS } from '../src/stores/process/retention-options.js';
 import { PROMISES } from './promises.js';
 import { DOCUMENTS, read, ROOT, tableRows } from './support/documents.js';
 

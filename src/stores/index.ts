@@ -2,4 +2,4 @@
 export { DEFAULT_DATABASE_URL, openStore, type StoreOptions } from './open-store.js';
 export { type OpenPool, postgresPool } from './postgres-pool.js';
 export type { PostgresOptions } from './drivers/postgres-driver.js';
-export type { StoredRetention } from './runs/retention-options.js';
+export type { StoredRetention } from './process/retention-options.js';

@@ -9,7 +9,7 @@ import { openDatabase } from '../../test/support/postgres.js';
 import { admissionOf, eventsOf, keptAnswer } from '../../packages/store-contract/src/opened-store.js';
 import { MemoryRunStore } from '../query/index.js';
 import { openStore, type StoreOptions } from './open-store.js';
-import { SqlRunStore } from './runs/sql-run-store.js';
+import { SqlRunStore } from './sql-run-store.js';
 
 describe('Opening a store', () => {
   let directory: string;

@@ -3,7 +3,7 @@ import { fileURLToPath } from 'node:url';
 import { Logger } from '@nestjs/common';
 import { MemoryRunStore, OPTIONS, refuseUnknown, type RunStore, withDefaults } from '../query/index.js';
 import type { PostgresOptions } from './drivers/postgres-driver.js';
-import { STORED_RETENTION_DEFAULTS, type StoredRetention } from './runs/retention-options.js';
+import { STORED_RETENTION_DEFAULTS, type StoredRetention } from './process/retention-options.js';
 
 /** Any of the members of an object. A member that is undefined counts as absent. */
 type Optional<T> = { [K in keyof T]?: T[K] | undefined };
@@ -117,7 +117,7 @@ function pathOf(url: string): string {
 
 async function openFile(path: string, { retention }: StoreOptions): Promise<RunStore> {
   const { LibsqlDriver } = await import('./drivers/libsql-driver.js');
-  const { SqlRunStore } = await import('./runs/sql-run-store.js');
+  const { SqlRunStore } = await import('./sql-run-store.js');
   return new SqlRunStore(await LibsqlDriver.open(path), { retention: storedRetention(retention) });
 }
 
@@ -125,7 +125,7 @@ async function openPostgres(url: URL, options: StoreOptions): Promise<RunStore> 
   const { leaseMs, waitMs = WAIT_MS } = options;
   const retention = storedRetention(options.retention);
   const { PostgresDriver } = await import('./drivers/postgres-driver.js');
-  const { SqlRunStore } = await import('./runs/sql-run-store.js');
+  const { SqlRunStore } = await import('./sql-run-store.js');
   const until = Date.now() + waitMs;
   const waiting = `The Postgres server ${url.host} cannot be reached yet. It is tried again until ${waitMs} ms have passed.`;
   const report = setTimeout(() => new Logger('Stores').warn(waiting), REPORT_MS);

@@ -22,7 +22,7 @@ import { SseResponse } from '../../dist/query/sse/sse-response.js';
 import { LibsqlDriver } from '../../dist/stores/drivers/libsql-driver.js';
 import { PostgresDriver } from '../../dist/stores/drivers/postgres-driver.js';
 import { openStore } from '../../dist/stores/index.js';
-import { SqlRunStore } from '../../dist/stores/runs/sql-run-store.js';
+import { SqlRunStore } from '../../dist/stores/sql-run-store.js';
 
 /** The classes whose objects must not outlive what they stand for. */
 const WATCHED = { Run, Runner, SseResponse };

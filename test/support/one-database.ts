@@ -1,5 +1,5 @@
 import type { Driver } from '../../src/stores/drivers/driver.js';
-import type { SqlRunStore } from '../../src/stores/runs/sql-run-store.js';
+import type { SqlRunStore } from '../../src/stores/sql-run-store.js';
 
 /**
  * A database that the tests have one after another. Its tables are emptied after each: this takes a tenth of the time that a

@@ -10,7 +10,7 @@ import type {
 } from '../../src/query/index.js';
 import { message } from '../../src/query/index.js';
 import { PostgresDriver } from '../../src/stores/drivers/postgres-driver.js';
-import { SqlRunStore } from '../../src/stores/runs/sql-run-store.js';
+import { SqlRunStore } from '../../src/stores/sql-run-store.js';
 import { admissionOf, eventsOf, readAll } from '../../packages/store-contract/src/opened-store.js';
 import { openDatabase, type TestDatabase } from './postgres.js';
 

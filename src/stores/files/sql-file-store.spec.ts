@@ -11,8 +11,8 @@ import type { Turn } from '../../query/index.js';
 import type { Driver } from '../drivers/driver.js';
 import { LibsqlDriver } from '../drivers/libsql-driver.js';
 import { PostgresDriver } from '../drivers/postgres-driver.js';
-import { SqlRunStore } from '../runs/sql-run-store.js';
-import type { StoredRetention } from '../runs/retention-options.js';
+import { SqlRunStore } from '../sql-run-store.js';
+import type { StoredRetention } from '../process/retention-options.js';
 
 interface Opened {
   store: SqlRunStore;

@@ -7,7 +7,7 @@ import { eventsOf } from '../../../packages/store-contract/src/opened-store.js';
 import type { Driver } from '../drivers/driver.js';
 import { LibsqlDriver } from '../drivers/libsql-driver.js';
 import { PostgresDriver } from '../drivers/postgres-driver.js';
-import { SqlRunStore } from '../runs/sql-run-store.js';
+import { SqlRunStore } from '../sql-run-store.js';
 import { keyOf, ownerHashOf } from './keys.js';
 
 const TODAY = Math.floor(Date.now() / 86_400_000);

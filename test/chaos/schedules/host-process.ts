@@ -17,7 +17,7 @@ import {
 } from '../../../src/index.js';
 import { LibsqlDriver } from '../../../src/stores/drivers/libsql-driver.js';
 import { PostgresDriver } from '../../../src/stores/drivers/postgres-driver.js';
-import { SqlRunStore } from '../../../src/stores/runs/sql-run-store.js';
+import { SqlRunStore } from '../../../src/stores/sql-run-store.js';
 import { eventsOf } from '../../../packages/store-contract/src/opened-store.js';
 import { LeakCheck } from '../../support/leak-check.mjs';
 import { Call } from '../../support/scripted-agent.js';

@@ -1,0 +1,49 @@
+import { SHARE_OF_CASES } from '../../test/support/long-form.js';
+import { OneDatabase } from '../../test/support/one-database.js';
+import { openDatabase, type TestDatabase } from '../../test/support/postgres.js';
+import type { RecoveryEvents } from '../query/index.js';
+import { describeRunStore } from 'nest-agent-query-store-contract';
+import { PostgresDriver } from './drivers/postgres-driver.js';
+import { SqlRunStore } from './sql-run-store.js';
+
+let server: TestDatabase;
+const database = new OneDatabase(() => PostgresDriver.open(new URL(server.url), {}));
+
+beforeAll(async () => {
+  server = await openDatabase();
+});
+afterAll(async () => {
+  await database.close();
+  await server.close();
+});
+
+describeRunStore(
+  'SqlRunStore in Postgres',
+  async ({ retention, events }) => {
+    let store: SqlRunStore;
+    let advanced = 0;
+    const open = async (told: RecoveryEvents) => {
+      const driver = await database.driver();
+      driver.now = async () => (await PostgresDriver.prototype.now.call(driver)) + advanced;
+      store = new SqlRunStore(driver, { retention });
+      await store.open(told);
+      return store;
+    };
+    return {
+      store: await open(events),
+      sweep: () => store.sweep(),
+      advanceClock: (milliseconds) => void (advanced += milliseconds),
+      restart: async (told) => {
+        await database.crash(store);
+        // Another process has seen that the lease of the crashed one has expired.
+        await (await database.driver()).db.deleteFrom('processes').execute();
+        return open(told);
+      },
+      close: async () => {
+        await store.close();
+        await database.empty();
+      },
+    };
+  },
+  { cases: SHARE_OF_CASES },
+);

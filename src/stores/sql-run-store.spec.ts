@@ -1,0 +1,73 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { SHARE_OF_CASES } from '../../test/support/long-form.js';
+import { deferred, eventually } from '../../test/support/conditions.js';
+import { OneDatabase } from '../../test/support/one-database.js';
+import type { RecoveryEvents } from '../query/index.js';
+import { describeRunStore } from 'nest-agent-query-store-contract';
+import { admissionOf, eventsOf, keptAnswer } from '../../packages/store-contract/src/opened-store.js';
+import { LibsqlDriver } from './drivers/libsql-driver.js';
+import { SqlRunStore } from './sql-run-store.js';
+
+const files = await mkdtemp(join(tmpdir(), 'nest-agent-query-store-'));
+const file = new OneDatabase(() => LibsqlDriver.open(join(files, 'runs.db')));
+afterAll(async () => {
+  await file.close();
+  await rm(files, { recursive: true });
+});
+
+describeRunStore(
+  'SqlRunStore in a file',
+  async ({ retention, events }) => {
+    let store: SqlRunStore;
+    const open = async (told: RecoveryEvents) => {
+      store = new SqlRunStore(await file.driver(), { retention });
+      await store.open(told);
+      return store;
+    };
+    return {
+      store: await open(events),
+      sweep: () => store.sweep(),
+      restart: async (told) => {
+        await file.crash(store);
+        return open(told);
+      },
+      close: async () => {
+        await store.close();
+        await file.empty();
+        await rm((await file.driver()).contentDirectory, { recursive: true, force: true });
+      },
+    };
+  },
+  { cases: SHARE_OF_CASES },
+);
+
+it('A run is promoted also when the end before it is reported earlier than its admission', async () => {
+  const directory = await mkdtemp(join(tmpdir(), 'nest-agent-query-store-'));
+  const driver = await LibsqlDriver.open(join(directory, 'runs.db'));
+  const store = new SqlRunStore(driver);
+  await store.open(eventsOf());
+  const session = { id: 's', policy: 'enqueue' as const, maxWaiting: 9 };
+  const { run: first } = await store.admit(admissionOf({ session }));
+
+  const transact = driver.transact.bind(driver);
+  const [committed, reported] = [deferred(), deferred()];
+  driver.transact = async (work) => {
+    driver.transact = transact;
+    const value = await transact(work);
+    committed.resolve();
+    await reported.promise;
+    return value;
+  };
+  const admitting = store.admit(admissionOf({ session }));
+  await committed.promise;
+  const finishing = store.end(first, { status: 'completed' }, keptAnswer());
+  await eventually(async () => (await store.turns(first.owner, 's', { after: 0, limit: 1 }))!.total === 1);
+  reported.resolve();
+  const { run: second } = await admitting;
+  expect((await finishing)!.next).toMatchObject({ id: second.id });
+  expect(await store.take(1)).toMatchObject([{ id: second.id }]);
+  await store.close();
+  await rm(directory, { recursive: true });
+});

@@ -1,0 +1,323 @@
+import {
+  type Admission,
+  type AttemptRef,
+  type Awaitable,
+  type EndedRuns,
+  type EndedRunsPage,
+  type Fork,
+  interrupted,
+  type Kept,
+  type ListPage,
+  type LogSlice,
+  type RecoveryEvents,
+  type RunEnd,
+  type RunRecord,
+  type RunRef,
+  runNotFound,
+  RunStore,
+  type RunsPage,
+  type Signals,
+  type TurnAnswer,
+  type TurnFile,
+  type TurnText,
+  type TurnsPage,
+  type Used,
+} from '../query/index.js';
+import { Database, DatabaseUnavailable } from './drivers/database.js';
+import type { Driver } from './drivers/driver.js';
+import { EndedLength } from './drivers/totals.js';
+import { isDigest, keyOf } from './schema/keys.js';
+import type { Db } from './schema/tables.js';
+import { DirectoryStorage, TableStorage } from './files/content-storage.js';
+import { FileSweeper } from './files/file-sweeper.js';
+import { findFile, SqlFileStore } from './files/sql-file-store.js';
+import { SqlUploadStore } from './files/sql-upload-store.js';
+import { reserveUploads } from './files/upload-reservations.js';
+import { RunEnder } from './process/run-ender.js';
+import { Erasure } from './process/erasure.js';
+import { moveAll } from './process/journal.js';
+import { Lease } from './process/lease.js';
+import { listEndedRuns } from './rows/ended-runs.js';
+import { listRuns, listSessions } from './rows/lists.js';
+import { LocalRuns } from './process/local-runs.js';
+import { LogWriter } from './process/log-writer.js';
+import { Outbox } from './rows/outbox.js';
+import { OwnerLimits } from './steps/owner-limits.js';
+import { LogReader } from './rows/read-log.js';
+import { Recovery } from './process/recovery.js';
+import { STORED_RETENTION_DEFAULTS, type StoredRetention } from './process/retention-options.js';
+import { findRun, isRunId } from './rows/run-rows.js';
+import { forkSession } from './steps/session-changes.js';
+import { queueOf } from './steps/session-queues.js';
+import { RunStarter } from './process/run-starter.js';
+import { readQuery } from './rows/stored-query.js';
+import { SqlDeliveryStore } from './sql-delivery-store.js';
+import { SqlInputStore } from './sql-input-store.js';
+import { SqlUsageStore } from './sql-usage-store.js';
+import { Sweeper } from './process/sweeper.js';
+import { readText, readTurn, readTurns } from './rows/turns.js';
+import { UsageSums } from './process/usage-sums.js';
+
+const LEASE_MS = 8_000;
+
+export interface SqlStoreOptions {
+  /** Members that are absent have their default. */
+  retention?: Partial<StoredRetention> | undefined;
+  /** How long a process may be silent before the others recover its runs, in milliseconds. Default 8,000. */
+  leaseMs?: number | undefined;
+}
+
+/**
+ * Runs, logs and sessions in a SQL database: a file of this process, or Postgres. `openStore` opens one.
+ *
+ * What a method has reported as kept survives the process. During an outage of the database, queries are refused with
+ * `unavailable`, and runs wait for its end.
+ */
+export class SqlRunStore extends RunStore {
+  override readonly durable = true;
+  override readonly changesSessions = true;
+  override readonly files: SqlFileStore;
+  override readonly inputs: SqlInputStore;
+  override readonly uploads: SqlUploadStore;
+  override readonly deliveries: SqlDeliveryStore;
+  override readonly usage: SqlUsageStore;
+  override readonly signals: Signals;
+  readonly #database: Database;
+  readonly #localRuns: LocalRuns;
+  readonly #lease: Lease;
+  readonly #starter: RunStarter;
+  readonly #ender: RunEnder;
+  readonly #writer: LogWriter;
+  readonly #reader: LogReader;
+  readonly #erasure: Erasure;
+  readonly #endedLength: EndedLength;
+  readonly #sweeper: Sweeper;
+  readonly #recovery: Recovery;
+
+  constructor(driver: Driver, options: SqlStoreOptions = {}) {
+    super();
+    const retention = { ...STORED_RETENTION_DEFAULTS, ...options.retention };
+    const database = new Database(driver);
+    const lease = new Lease(database, options.leaseMs ?? LEASE_MS);
+    const localRuns = new LocalRuns(() => database.now());
+    this.#database = database;
+    this.#lease = lease;
+    this.#localRuns = localRuns;
+    this.#endedLength = new EndedLength(database);
+    this.signals = driver.signals;
+
+    const { contentDirectory } = driver;
+    const storage =
+      contentDirectory === undefined ? new TableStorage(database) : new DirectoryStorage(contentDirectory);
+    this.files = new SqlFileStore(database, storage, () => lease.processId);
+    this.uploads = new SqlUploadStore(database, this.files, storage);
+    const outbox = new Outbox();
+    this.#writer = new LogWriter(database, outbox, (run) => {
+      localRuns.limitTails(run);
+      if (run.keptLength > retention.logLength) this.#sweeper.trim(run.id);
+    });
+    this.#erasure = new Erasure(database, localRuns, this.files, this.#writer);
+    const files = new FileSweeper(database, this.files, retention);
+    const sums = new UsageSums(database);
+    this.#sweeper = new Sweeper(
+      database,
+      lease,
+      localRuns,
+      this.#erasure,
+      files,
+      sums,
+      this.#writer,
+      retention,
+    );
+
+    const limits = new OwnerLimits(database);
+    this.#starter = new RunStarter(database, lease, localRuns, this.#writer, limits, outbox, () =>
+      this.#recovery.renewLate(),
+    );
+    this.#recovery = new Recovery(database, lease, localRuns, limits, outbox, (id) =>
+      this.#starter.isStarting(id),
+    );
+    this.#reader = new LogReader(database);
+    this.#ender = new RunEnder(database, localRuns, this.#writer, limits, outbox, sums);
+    this.inputs = new SqlInputStore(database, lease, localRuns, this.#writer, limits, outbox);
+    this.deliveries = new SqlDeliveryStore(database, lease);
+    this.usage = new SqlUsageStore(database);
+  }
+
+  override async open(events: RecoveryEvents): Promise<void> {
+    await moveAll(this.#database);
+    await this.#recovery.start(events);
+    this.#sweeper.start();
+  }
+
+  override async check(): Promise<void> {
+    // A write: a database that can only be read takes no queries.
+    await this.#database.attemptTransaction((db) =>
+      db
+        .updateTable('processes')
+        .set((of) => ({ heartbeat: of.ref('heartbeat') }))
+        .where('id', '=', this.#lease.processId)
+        .execute(),
+    );
+  }
+
+  override async logLength(): Promise<number> {
+    return (await this.#endedLength.measure()) + this.#localRuns.unfinishedLength;
+  }
+
+  override reserveUploads(owner: string, bytes: number, maxBytes: number): Promise<boolean> {
+    return reserveUploads(this.#database, this.#lease.processId, owner, bytes, maxBytes);
+  }
+
+  admit(admission: Admission) {
+    return this.#starter.admit(admission);
+  }
+
+  take(count: number, module = '') {
+    return this.#starter.take(count, module);
+  }
+
+  override async query(ref: RunRef) {
+    const { owner, id } = ref;
+    if (!isRunId(id)) throw runNotFound();
+    const run = this.#localRuns.findUnfinished(ref);
+    const row = run?.query;
+    if (run) run.query = undefined;
+    // `persist`, because a run waits for the end of an outage.
+    return this.#database.persist((db) => readQuery(db, owner, id, row));
+  }
+
+  append(ref: RunRef, envelope: string, used?: Used): void | Promise<void> {
+    const run = this.#localRuns.findUnfinished(ref);
+    if (!run || run.isFinishing) return;
+    run.query = undefined;
+    if (run.isUnwritable) return Promise.reject(interrupted());
+    return this.#writer.append(run, envelope, used);
+  }
+
+  async keep(ref: AttemptRef, kept: Kept): Promise<void> {
+    const run = this.#localRuns.findUnfinished(ref);
+    if (run?.attempt !== ref.attempt || run.isFinishing || run.isUnwritable) throw interrupted();
+    run.query = undefined;
+    if ('state' in kept) return this.#writer.checkpoint(run, kept.state);
+    await run.stored;
+    // A run waits for the end of an outage.
+    const isAdded = await this.#database.persist(
+      () => this.files.add(ref, run.process, kept.file, kept.content),
+      (error) => error instanceof DatabaseUnavailable,
+    );
+    if (!isAdded) throw interrupted();
+  }
+
+  async part(owner: string, runId: string, sha256: string): Promise<TurnFile | TurnText | undefined> {
+    if (!isRunId(runId) || !isDigest(sha256)) return undefined;
+    return this.#database.attempt(async (db) => {
+      const file = await findFile(db, owner, runId, sha256);
+      if (file) return file;
+      const text = await readText(db, owner, runId, sha256);
+      return text === undefined ? undefined : { type: 'text', text };
+    });
+  }
+
+  async request(ref: RunRef, what: 'cancel' | 'detach'): Promise<boolean> {
+    const { owner, id } = ref;
+    if (!isRunId(id)) return false;
+    const column = what === 'cancel' ? 'cancelled' : 'detached';
+    const { numUpdatedRows } = await this.#database.attemptAtOnce((db) =>
+      db
+        .updateTable('runs')
+        .set({ [column]: 1 })
+        .where('id', '=', id)
+        .where('owner', '=', JSON.stringify(owner))
+        .where(column, '=', 0)
+        .where('ended_at', 'is', null)
+        .executeTakeFirst(),
+    );
+    const run = this.#localRuns.findUnfinished(ref);
+    if (run && what === 'detach') run.record = { ...run.record, detached: true };
+    return numUpdatedRows > 0n;
+  }
+
+  override handOver(run: AttemptRef): Promise<boolean> {
+    return this.#ender.handOver(run);
+  }
+
+  end(run: AttemptRef, end: RunEnd, answer: TurnAnswer) {
+    return this.#ender.end(run, end, answer);
+  }
+
+  find(owner: string, runId: string, isFresh = false): Awaitable<RunRecord | undefined> {
+    const local = this.#localRuns.find({ owner, id: runId });
+    // Another process may have changed what it was asked, or have erased a run that has ended.
+    const mayDiffer = this.#database.driver.isShared && (isFresh || local?.record.endedAt !== undefined);
+    if (local && !mayDiffer) return { ...local.record, lastSeq: local.lastSeq };
+    if (!isRunId(runId)) return undefined;
+    const read = (db: Db) => findRun(db, owner, runId);
+    // A run needs its fresh record, and waits for the end of an outage.
+    return isFresh ? this.#database.persist(read) : this.#database.attempt(read);
+  }
+
+  read(ref: RunRef, after: number): LogSlice | Promise<LogSlice> {
+    const run = this.#localRuns.find(ref);
+    if (run && after + 1 >= run.tail.oldest) return run.tail.read(after);
+    const moved = run && this.#writer.moved(run);
+    const read = () => this.#reader.read(ref.owner, ref.id, after);
+    return moved ? moved.then(read) : read();
+  }
+
+  turns(owner: string, sessionId: string, page: TurnsPage) {
+    const read = (db: Db) => readTurns(db, keyOf(owner, sessionId), page);
+    // The newest turns are for a handler, whose run waits for the end of an outage. Other callers can try again.
+    return page.after === undefined ? this.#database.persist(read) : this.#database.attempt(read);
+  }
+
+  override turn(owner: string, sessionId: string, runId: string) {
+    return this.#database.attempt((db) => readTurn(db, keyOf(owner, sessionId), runId));
+  }
+
+  async queue(owner: string, sessionId: string): Promise<RunRecord[]> {
+    const queue = await this.#database.attempt((db) => queueOf(db, keyOf(owner, sessionId)));
+    return queue.map((run) => this.#withNewest(run));
+  }
+
+  async runs(owner: string, page: RunsPage) {
+    const { runs, ...others } = await this.#database.attempt((db) => listRuns(db, owner, page));
+    return { runs: runs.map((run) => this.#withNewest(run)), ...others };
+  }
+
+  override endedRuns(owner: string, page: EndedRunsPage): Promise<EndedRuns> {
+    return this.#database.attempt((db) => listEndedRuns(db, owner, page));
+  }
+
+  /** The newest envelopes of a run may be in the journal. */
+  #withNewest(run: RunRecord): RunRecord {
+    const local = this.#localRuns.findUnfinished(run);
+    return local && local.lastSeq > run.lastSeq ? { ...run, lastSeq: local.lastSeq } : run;
+  }
+
+  sessions(owner: string, page: ListPage) {
+    return this.#database.attempt((db) => listSessions(db, owner, page));
+  }
+
+  erase(owner: string, sessionId: string): Promise<boolean> {
+    return this.#erasure.eraseSession(owner, sessionId);
+  }
+
+  override fork(owner: string, fork: Fork) {
+    return this.#database.attemptTransaction((db) =>
+      forkSession(db, this.#database.driver, owner, fork, this.#database.now()),
+    );
+  }
+
+  /** Drops what exceeds the retention, unless another process does that now. The store does this once a minute. */
+  sweep(): Promise<void> {
+    return this.#sweeper.sweep();
+  }
+
+  /** Closes the database. Envelopes that are not committed yet are lost. */
+  override async close(): Promise<void> {
+    this.#sweeper.stop();
+    await this.#recovery.stop();
+    await this.#database.close();
+  }
+}
