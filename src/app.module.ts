@@ -22,8 +22,8 @@ import {
   shownNameOf,
 } from './config/index.js';
 import { diagnosticHandler } from './agents/diagnostic/index.js';
-import { type AnsweringOptions, loadAgent, loadPackage } from './load-agent.js';
-import { type LoadedProtocol, loadProtocols } from './load-protocols.js';
+import { type AnsweringOptions, loadAgent, loadPackage } from './service/load-agent.js';
+import { type LoadedProtocol, loadProtocols } from './service/load-protocols.js';
 import { PlaygroundModule } from './playground/index.js';
 import {
   AgentService,
@@ -33,10 +33,10 @@ import {
   QueryModule,
   type RunTracer,
 } from './query/index.js';
-import { ServiceAgents } from './service-agents.js';
-import { documentControllerOf, type ServiceFeatures } from './service-document.js';
+import { ServiceAgents } from './service/service-agents.js';
+import { documentControllerOf, type ServiceFeatures } from './service/service-document.js';
 import { openStore, postgresPool } from './stores/index.js';
-import { readWebhooks } from './webhooks-file.js';
+import { readWebhooks } from './service/webhooks-file.js';
 import {
   HealthController,
   MetricsModule,

@@ -74,10 +74,10 @@ function packageOf(file: string): Package {
   return packages.find((each) => each.folder === folder)!;
 }
 
-/** The folder under `src` of the core that a file belongs to. Each agent is a spoke of its own; the command line and the configuration belong to the root. */
+/** The folder under `src` of the core that a file belongs to. Each agent is a spoke of its own; the service, the command line and the configuration belong to the root. */
 function spokeOf(file: string): string {
   const [, first, second, third] = file.split('/');
-  if (second === undefined || first === 'cli' || first === 'config') return 'root';
+  if (second === undefined || /^(?:cli|config|service)$/.test(first!)) return 'root';
   return first === 'agents' && third !== undefined ? `agents/${second}` : first!;
 }
 
@@ -165,7 +165,7 @@ describe('The packages', () => {
     const unnamed = files.flatMap((file) => {
       const { manifest, folder } = packageOf(file);
       // The page, and the HTTP adapter of the service, are built into the package.
-      const isBuiltIn = folder === 'packages/playground' || file === 'src/start.ts';
+      const isBuiltIn = folder === 'packages/playground' || file === 'src/service/start.ts';
       const development = isBuiltIn ? manifest.devDependencies : {};
       const named = { ...manifest.dependencies, ...manifest.peerDependencies, ...development };
       return importedNames(file)

@@ -2,7 +2,7 @@ import { type Command, CommanderError } from 'commander';
 import { EXIT } from './exit-codes.js';
 import { exitCodeOf, sentencesOf } from './failures.js';
 import { Interrupted } from './interruption.js';
-import { neverBlock } from '../process-outputs.js';
+import { neverBlock } from '../service/process-outputs.js';
 import { printable } from './printable.js';
 
 /**

@@ -57,6 +57,6 @@ function variablesOf(command: Command): NodeJS.ProcessEnv {
 }
 
 async function serve(variables: NodeJS.ProcessEnv): Promise<void> {
-  const { start } = await import('../start.js');
+  const { start } = await import('../service/start.js');
   await start(variables);
 }

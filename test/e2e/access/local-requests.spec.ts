@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { connect } from 'node:net';
 import { message } from '../../../src/index.js';
 import { readEnvironment } from '../../../src/config/index.js';
-import { localRequestsOnly } from '../../../src/local-requests.js';
+import { localRequestsOnly } from '../../../src/service/local-requests.js';
 import { promise } from '../../promises.js';
 import { describeOnBothAdapters, type Host, startAgent } from '../../support/host.js';
 

@@ -5,8 +5,8 @@ import type { AddressInfo } from 'node:net';
 import { Logger } from '@nestjs/common';
 import { NestFactory } from '@nestjs/core';
 import type { FastifyAdapter, NestFastifyApplication } from '@nestjs/platform-fastify';
-import { addSecurityHeaders, limitConnections } from './access/index.js';
-import { AppModule } from './app.module.js';
+import { addSecurityHeaders, limitConnections } from '../access/index.js';
+import { AppModule } from '../app.module.js';
 import {
   agentsOf,
   ConfigurationError,
@@ -17,12 +17,12 @@ import {
   readEnvironment,
   unusedVariables,
   type ServiceAgent,
-} from './config/index.js';
+} from '../config/index.js';
 import { greet } from './greeting.js';
 import { localRequestsOnly } from './local-requests.js';
 import { ServiceLogger } from './logger.js';
 import { neverFail } from './process-outputs.js';
-import { CORS_OPTIONS, problemOf, sendProblem, stackForLog } from './query/index.js';
+import { CORS_OPTIONS, problemOf, sendProblem, stackForLog } from '../query/index.js';
 import { ServiceAgents } from './service-agents.js';
 import { stopOnSignals } from './shutdown.js';
 
@@ -98,7 +98,7 @@ export function explain(
 async function adapterOf(environment: Environment): Promise<FastifyAdapter> {
   const trusted = proxies(environment);
   // The package contains the adapter (`build/fastify.mjs`). Sources, and what `nest build` makes, use the installed one.
-  const built = new URL('fastify/adapter.js', import.meta.url);
+  const built = new URL('../fastify/adapter.js', import.meta.url);
   const { FastifyAdapter } = (await import(
     existsSync(built) ? built.href : '@nestjs/platform-fastify'
   )) as typeof import('@nestjs/platform-fastify');

@@ -1,5 +1,5 @@
 import { readFile } from 'node:fs/promises';
-import { ConfigurationError } from './config/index.js';
+import { ConfigurationError } from '../config/index.js';
 
 /**
  * Reads a JSON file that a variable names. No sentence has a part of its contents, which may be secret.

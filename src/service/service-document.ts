@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import { Controller, Get, Header, NotFoundException, type Type } from '@nestjs/common';
-import type { AccessModuleOptions } from './access/index.js';
-import { VersionController } from './telemetry/index.js';
+import type { AccessModuleOptions } from '../access/index.js';
+import { VersionController } from '../telemetry/index.js';
 
 /** What the service has, as far as its document tells it. */
 export interface ServiceFeatures {
@@ -43,7 +43,7 @@ const TEXT = { type: 'string' };
 const PUBLIC = { security: [] };
 
 async function documentOf({ endpoints, access, ...has }: ServiceFeatures): Promise<object> {
-  const text = await readFile(new URL('openapi/endpoint.json', import.meta.url), 'utf8').catch(() => {
+  const text = await readFile(new URL('../openapi/endpoint.json', import.meta.url), 'utf8').catch(() => {
     throw new NotFoundException('The document is missing. Run npm run build, or install the package again.');
   });
   const endpoint = JSON.parse(text) as Endpoint;

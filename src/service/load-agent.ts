@@ -1,8 +1,8 @@
 import { readFile } from 'node:fs/promises';
-import { checkCommand, commandHandler } from './agents/command/index.js';
-import { echo } from './agents/echo/index.js';
-import type { RemoteOptions } from './agents/remote/index.js';
-import { EXIT_CODES, loadModule, ModuleFailure, watchModule } from './agents/module/index.js';
+import { checkCommand, commandHandler } from '../agents/command/index.js';
+import { echo } from '../agents/echo/index.js';
+import type { RemoteOptions } from '../agents/remote/index.js';
+import { EXIT_CODES, loadModule, ModuleFailure, watchModule } from '../agents/module/index.js';
 import {
   commandOptions,
   ConfigurationError,
@@ -11,8 +11,8 @@ import {
   otherVariables,
   remoteOptions,
   type ServiceAgent,
-} from './config/index.js';
-import type { AgentHandler, Query, QueryModuleOptions } from './query/index.js';
+} from '../config/index.js';
+import type { AgentHandler, Query, QueryModuleOptions } from '../query/index.js';
 
 type Handler = QueryModuleOptions['handler'];
 
@@ -62,7 +62,7 @@ function subjectOf({ name, environment: { AGENT: agent } }: ServiceAgent): strin
 async function loadRemoteHandler(agent: ServiceAgent): Promise<Handler> {
   const options = { ...remoteOptions(agent.environment), name: agent.name };
   if (!isAgentCard(options.url)) {
-    const { remoteHandler } = await import('./agents/remote/index.js');
+    const { remoteHandler } = await import('../agents/remote/index.js');
     return configured(`${subjectOf(agent)}:`, () => remoteHandler(options));
   }
   const { a2aHandler } = await loadPackage<A2aPackage>(

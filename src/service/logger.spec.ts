@@ -1,7 +1,7 @@
 import { Writable } from 'node:stream';
 import { jest } from '@jest/globals';
 import { Logger } from '@nestjs/common';
-import { eventually } from '../test/support/conditions.js';
+import { eventually } from '../../test/support/conditions.js';
 import { Outputs, ServiceLogger } from './logger.js';
 import { neverFail } from './process-outputs.js';
 

@@ -1,5 +1,5 @@
 import { type DynamicModule, Logger } from '@nestjs/common';
-import { PublicRoute } from './access/index.js';
+import { PublicRoute } from '../access/index.js';
 import {
   ConfigurationError,
   corsOrigins,
@@ -10,7 +10,7 @@ import {
   retentionOptions,
   type ServiceAgent,
   shownNameOf,
-} from './config/index.js';
+} from '../config/index.js';
 import { readJsonFile } from './json-file.js';
 import { loadPackage } from './load-agent.js';
 

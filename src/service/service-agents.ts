@@ -1,5 +1,5 @@
 import type { OnModuleDestroy } from '@nestjs/common';
-import type { AgentService } from './query/index.js';
+import type { AgentService } from '../query/index.js';
 
 /** All agents of the service together. */
 export class ServiceAgents implements Pick<AgentService, 'check'>, OnModuleDestroy {

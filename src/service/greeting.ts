@@ -1,6 +1,6 @@
 import type { AddressInfo } from 'node:net';
 import { Logger } from '@nestjs/common';
-import { credentials, type Environment, hasPlayground, type ServiceAgent } from './config/index.js';
+import { credentials, type Environment, hasPlayground, type ServiceAgent } from '../config/index.js';
 
 /** Tells the operator that the service listens, and how it is configured. As text it has a command to try each agent. */
 export function greet(

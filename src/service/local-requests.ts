@@ -1,6 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { allowedHosts, corsOrigins, type Environment, isLocalOnly } from './config/index.js';
-import { headerValues, problemOf, sendProblem } from './query/index.js';
+import { allowedHosts, corsOrigins, type Environment, isLocalOnly } from '../config/index.js';
+import { headerValues, problemOf, sendProblem } from '../query/index.js';
 
 /** The headers that proxies add. */
 const FORWARDING = /^(?:forwarded|via|x-real-ip|x-forwarded-.+)$/;

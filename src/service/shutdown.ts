@@ -1,5 +1,5 @@
 import { type INestApplication, Logger } from '@nestjs/common';
-import type { Load } from './query/index.js';
+import type { Load } from '../query/index.js';
 
 const logger = new Logger('Shutdown');
 

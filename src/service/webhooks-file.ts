@@ -1,6 +1,6 @@
-import type { Environment } from './config/index.js';
+import type { Environment } from '../config/index.js';
 import { readJsonFile } from './json-file.js';
-import { faultsOfEndpoints, type WebhookEndpoint, type WebhookOptions } from './query/index.js';
+import { faultsOfEndpoints, type WebhookEndpoint, type WebhookOptions } from '../query/index.js';
 
 /**
  * The webhooks of the service: the endpoints of the file that `WEBHOOKS_FILE` names.

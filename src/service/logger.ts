@@ -1,6 +1,6 @@
 import { ConsoleLogger, type LogLevel } from '@nestjs/common';
-import { type Environment, LOG_LEVELS } from './config/variables.js';
-import { LogEntry } from './telemetry/log/log-entry.js';
+import { type Environment, LOG_LEVELS } from '../config/variables.js';
+import { LogEntry } from '../telemetry/log/log-entry.js';
 
 /** How long entries wait to be written together. */
 const HOLD_MS = 10;
