@@ -3,7 +3,7 @@ import { mkdir, open, rm, stat } from 'node:fs/promises';
 import { join, parse } from 'node:path';
 import type { AgentQueryClient, AnswerResult } from 'nest-agent-query-client';
 import { sentencesOf, UsageError } from './failures.js';
-import { Interrupted, interruptible } from './interruption.js';
+import { Interrupted, type Interruption, interruptible } from './interruption.js';
 import type { Outputs } from './outputs.js';
 import { printableLine } from './printable.js';
 
@@ -44,14 +44,14 @@ export async function saveFiles(
     return true;
   }
   const leaving = new AbortController();
-  const saving = saveAll(result, directory, client, outputs, leaving.signal);
-  const stop = async () => {
+  const begin = () => saveAll(result, directory, client, outputs, leaving.signal);
+  const stop = async (_: Interruption, saving: Promise<void>) => {
     leaving.abort();
     // A file that did not arrive whole is removed.
     await saving.catch(() => undefined);
   };
   try {
-    await interruptible(saving, stop);
+    await interruptible(begin, stop);
     return true;
   } catch (error) {
     const why = error instanceof Interrupted ? '' : ` ${sentencesOf(error)}`;

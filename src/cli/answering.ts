@@ -41,19 +41,19 @@ export async function showToTheEnd(
   view: AnswerView,
   directory: string | undefined,
 ): Promise<{ result: AnswerResult | undefined; exitCode: number }> {
-  const result = await cancellable(answer, view.show(answer), outputs);
+  const result = await cancellable(answer, () => view.show(answer), outputs);
   const isSaved = !result || (await saveFiles(result, directory, client, outputs));
   return { result, exitCode: reportEnd(outputs, result, isSaved) };
 }
 
 /**
- * Waits for some work with an answer. What interrupts it cancels the run.
+ * Does some work with an answer. What interrupts it cancels the run.
  *
  * @returns what the work returns
  * @throws {Interrupted} the run is cancelled
  */
-export function cancellable<T>(answer: Answer, work: Promise<T>, outputs: Outputs): Promise<T> {
-  return interruptible(work, (why) => cancel(answer, work, outputs, why));
+export function cancellable<T>(answer: Answer, begin: () => Promise<T>, outputs: Outputs): Promise<T> {
+  return interruptible(begin, (why, work) => cancel(answer, work, outputs, why));
 }
 
 /** Cancels the run, waits until the service says that it has stopped, and tells what came of it. */

@@ -72,7 +72,7 @@ async function ask(words: string[], options: AskCommandOptions, command: Command
   const query = { files, kwargs, metadata, sessionId, afterTurn, detached };
   const answer = send(client, text, query, outputs, view);
   try {
-    if (detached) return await outputs.line(await cancellable(answer, answer.runId, outputs));
+    if (detached) return await outputs.line(await cancellable(answer, () => answer.runId, outputs));
     const { result, exitCode } = await showToTheEnd(client, answer, outputs, view, output);
     if (outputs.isOnTerminal && result?.status === 'completed')
       outputs.note(`To read it again: nest-agent-query follow ${result.runId}`);

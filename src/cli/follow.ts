@@ -53,7 +53,7 @@ export async function showRun(
   const answer = client.follow(runId, after, { onResume: view.resuming });
   const show = async () => view.show(answer, after > 0 ? await askingAt(client, runId) : undefined);
   try {
-    const result = await interruptible(show(), async (why) => {
+    const result = await interruptible(show, async (why) => {
       if (why !== 'EPIPE')
         outputs.note(`Left the run, which may go on. To cancel it: nest-agent-query cancel ${runId}`);
     });

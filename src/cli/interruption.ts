@@ -22,16 +22,17 @@ export class Interrupted extends Error {
 }
 
 /**
- * Waits for the end of some work, and for what interrupts it. The first interruption calls `stop`. A second signal ends the
- * process at once.
+ * Begins some work, and waits for its end or for what interrupts it. The first interruption calls `stop`. A second signal ends
+ * the process at once.
  *
+ * @param begin begins the work: whoever sees that it has begun can interrupt it
  * @param stop ends the work in order
  * @returns what the work returns
  * @throws {Interrupted} the work was interrupted: what becomes of it no longer counts
  */
 export async function interruptible<T>(
-  work: Promise<T>,
-  stop: (interruption: Interruption) => Promise<void>,
+  begin: () => Promise<T>,
+  stop: (interruption: Interruption, work: Promise<T>) => Promise<void>,
 ): Promise<T> {
   let interrupt!: (interruption: Interruption) => void;
   const interrupted = new Promise<Interruption>((resolve) => (interrupt = resolve));
@@ -45,13 +46,14 @@ export async function interruptible<T>(
   process.on('SIGINT', onSignal).on('SIGTERM', onSignal);
   process.stdout.on('error', onError);
   try {
+    const work = begin();
     const first = await Promise.race([
       work.then((result) => ({ result })),
       interrupted.then((interruption) => ({ interruption })),
     ]);
     if ('result' in first) return first.result;
     isStopping = true;
-    await stop(first.interruption);
+    await stop(first.interruption, work);
     throw new Interrupted(first.interruption);
   } finally {
     process.off('SIGINT', onSignal).off('SIGTERM', onSignal);

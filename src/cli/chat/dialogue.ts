@@ -22,8 +22,8 @@ export async function talk(conversation: Conversation): Promise<void> {
     const history = await greet(conversation);
     const prompt = new Prompt(process.stdout.isTTY ? process.stdout : process.stderr, history);
     for (;;) {
-      const next = prompt.next(`${namesOf(conversation)}> `);
-      const text = await interruptible(next, async () => prompt.close());
+      const ask = () => prompt.next(`${namesOf(conversation)}> `);
+      const text = await interruptible(ask, async () => prompt.close());
       if (text === undefined || /^\/exit\s*$/.test(text)) break;
       await unlessStopped(() => take(text, conversation));
     }
@@ -38,10 +38,11 @@ async function greet(conversation: Conversation): Promise<string[]> {
   const history: string[] = [];
   let active: string | null = null;
   try {
-    const showing = conversation.showTurns((texts) => {
-      history.unshift(...texts.map((text) => printableLine(text)));
-    });
-    active = await interruptible(showing, () => Promise.resolve());
+    const show = () =>
+      conversation.showTurns((texts) => {
+        history.unshift(...texts.map((text) => printableLine(text)));
+      });
+    active = await interruptible(show, () => Promise.resolve());
   } catch (error) {
     if (!(error instanceof AgentQueryError) || error.code !== 'not_found') throw error;
   }
