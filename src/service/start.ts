@@ -104,6 +104,8 @@ async function adapterOf(environment: Environment): Promise<FastifyAdapter> {
   )) as typeof import('@nestjs/platform-fastify');
   return new FastifyAdapter({
     trustProxy: trusted.length > 0 && trusted,
+    // With Nest 11 the option of the application does not reach Fastify.
+    forceCloseConnections: true,
     // A session id in a path may be as long as a header.
     routerOptions: { maxParamLength: 16 * 1024 },
     // Fastify refuses a path that cannot be decoded before Nest sees the request.
