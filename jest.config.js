@@ -28,7 +28,8 @@ export default {
   // Tests wait for conditions. This ends a wait in vain, and is long enough for slow machines.
   testTimeout: 60_000,
   // Most tests wait for clients, processes and databases: one worker, the default on two cores, takes more than twice as long.
-  maxWorkers: 3,
+  // Whoever executes several programs of tests at a time gives each fewer.
+  maxWorkers: Number(process.env.TEST_WORKERS ?? 3),
   // All processes together fit into 3 GB. One that is replaced loads its modules again, which takes seconds.
   workerIdleMemoryLimit: '700MB',
   roots: ['<rootDir>/src', '<rootDir>/test', '<rootDir>/packages'],
