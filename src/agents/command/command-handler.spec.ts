@@ -220,15 +220,13 @@ while True: time.sleep(1000)
   it('lets a program stop by itself behind a shell that stops at once', async () => {
     const program = await script(
       'orderly.py',
-      `import os, signal, sys, time
-def stop(*_):
-    # A signal may arrive within print, which Python does not enter again.
-    os.write(1, b"x" * 1000000)
-    open("stopped", "w").close()
-    sys.exit(0)
-signal.signal(signal.SIGTERM, stop)
+      // Python executes a handler between two of its instructions, so one that is told just before a long wait would not stop.
+      `import os, signal
+signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGTERM])
 print("ready", flush=True)
-while True: time.sleep(1000)
+signal.sigwait([signal.SIGTERM])
+os.write(1, b"x" * 1000000)
+open("stopped", "w").close()
 `,
     );
     const { iterable, abort } = start(`python3 ${program}; true`, { stopDeadlineMs: 60_000 });
