@@ -207,6 +207,16 @@ describe('The architecture', () => {
     }
   });
 
+  it('lets what happens to one run know nothing of what holds all runs', () => {
+    const holders = ['agent.service', 'admissions', 'inputs', 'processes', 'scheduler'];
+    const one = core.filter((file) => file.startsWith('src/query/runs/one/'));
+    expect(one.length).toBeGreaterThan(8);
+    for (const file of one) {
+      const known = holders.filter((name) => importedFiles(file).includes(`src/query/runs/${name}.ts`));
+      expect([file, known]).toEqual([file, []]);
+    }
+  });
+
   it('lets no layer of the hub but the platform know the adapters', () => {
     const knowing = core.filter(
       (file) =>

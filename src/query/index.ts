@@ -83,7 +83,7 @@ export type { SentFiles } from './runs/sent-files.js';
 export type { RunListOptions } from './runs/agent.service.js';
 export type { EndedRunList, EndedRunListOptions } from './runs/ended-run-list.js';
 export { KeptAnswer } from './contract/kept-answer.js';
-export { checkpointText } from './runs/query-context.js';
+export { checkpointText } from './runs/one/query-context.js';
 export type { RunRequest } from './runs/run-handler.js';
 export { holdAnswer } from './sse/answer-memory.js';
 export { type Frames, framesOfText } from './sse/frames.js';

@@ -17,7 +17,7 @@ import { sql } from 'kysely';
 import { limitConnections } from '../../dist/access/index.js';
 import { AgentService, log, message, QueryModule } from '../../dist/index.js';
 import { Run } from '../../dist/query/memory/run.js';
-import { Runner } from '../../dist/query/runs/runner.js';
+import { Runner } from '../../dist/query/runs/one/runner.js';
 import { SseResponse } from '../../dist/query/sse/sse-response.js';
 import { LibsqlDriver } from '../../dist/stores/drivers/libsql-driver.js';
 import { PostgresDriver } from '../../dist/stores/drivers/postgres-driver.js';

@@ -14,7 +14,7 @@ import { faultsOfMetadata, type Metadata } from '../contract/metadata.js';
 import { faultsOf, invalidParameters } from '../contract/refusals.js';
 import { positionOf } from '../contract/list-page.js';
 import type { UsageGroup } from '../ports/usage-store.js';
-import { PAGE_ENTRIES } from '../runs/views.js';
+import { PAGE_ENTRIES } from '../runs/lists.js';
 import { HasNoFault } from './query.dto.js';
 
 const USAGE_GROUPS: UsageGroup[] = ['session', 'model', 'day'];

@@ -10,7 +10,7 @@ import type { RunTrace } from '../ports/run-tracer.js';
 import { storedOwner } from '../sharing/owners.js';
 import type { EarlierText } from './earlier-texts.js';
 import type { Processes } from './processes.js';
-import type { Runner } from './runner.js';
+import type { Runner } from './one/runner.js';
 import type { NewRun, RunnerServices } from './runner-services.js';
 import type { Scheduler } from './scheduler.js';
 import {

@@ -1,5 +1,5 @@
 import type { Timer } from '../platform/clock.js';
-import type { Runner } from './runner.js';
+import type { Runner } from './one/runner.js';
 import type { RunnerServices } from './runner-services.js';
 import { textForLog } from '../platform/text-for-log.js';
 

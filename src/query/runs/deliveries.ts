@@ -6,7 +6,7 @@ import type { WebhookTried } from '../ports/run-listener.js';
 import { storedOwner } from '../sharing/owners.js';
 import { EndpointQueue } from '../webhooks/endpoint-queue.js';
 import type { RunnerServices } from './runner-services.js';
-import { existingRun, timeText, viewOf } from './views.js';
+import { existingRun, timeText, viewOf } from './run-view.js';
 
 /** How often deliveries are looked for that this process knows nothing of, or that are tried again, in milliseconds. */
 const LOOK_MS = 1_000;

@@ -1,7 +1,8 @@
 import type { RunEnd, RunView } from 'nest-agent-query-client';
 import { refuseUnknown } from '../contract/unknown-members.js';
 import type { ListPosition, RunStore } from '../ports/run-store.js';
-import { PAGE_ENTRIES, viewOf } from './views.js';
+import { PAGE_ENTRIES } from './lists.js';
+import { viewOf } from './run-view.js';
 
 /** Which runs that have ended, and which page of them. */
 export interface EndedRunListOptions {

@@ -13,9 +13,11 @@ import type { InputStore } from '../ports/input-store.js';
 import type { RunRecord, StoredInput } from '../ports/run-store.js';
 import { ownerOfModule, storedOwner } from '../sharing/owners.js';
 import type { Processes } from './processes.js';
-import { faultsOfAnswer } from './questions.js';
+import { faultsOfAnswer } from './one/questions.js';
 import type { RunnerServices } from './runner-services.js';
-import { checkCursor, LIST_OPTIONS, listPageOf, nextOf, type ListOptions, viewOf } from './views.js';
+import { checkCursor } from './following.js';
+import { LIST_OPTIONS, listPageOf, nextOf, type ListOptions } from './lists.js';
+import { viewOf } from './run-view.js';
 import { refuseUnknown } from '../contract/unknown-members.js';
 
 /** A run whose requests a caller may see. */

@@ -1,4 +1,4 @@
-import type { Runner } from './runner.js';
+import type { Runner } from './one/runner.js';
 
 /**
  * How long a handler that missed its stop deadline keeps its slot. Without this bound, handlers that never stop would end the

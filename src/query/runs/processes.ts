@@ -7,7 +7,7 @@ import { Observation } from './observers.js';
 import { restartsOf } from './run-handler.js';
 import type { EndedRun, RunnerServices } from './runner-services.js';
 import { type Scheduler, STORE_DEADLINE_MS } from './scheduler.js';
-import { existingRun } from './views.js';
+import { existingRun } from './run-view.js';
 
 const CANCELLED = { status: 'cancelled' } as const;
 

@@ -9,10 +9,10 @@ import { type Awaitable, isThenable } from '../ports/file-store.js';
 import type { RunRecord } from '../ports/run-store.js';
 import { AskingRunners } from './asking-runners.js';
 import { OverdueHandlers } from './overdue-handlers.js';
-import type { Submission } from './execution.js';
-import { Runner } from './runner.js';
+import type { Submission } from './one/execution.js';
+import { Runner } from './one/runner.js';
 import type { NewRun, RunnerEvents, RunnerServices } from './runner-services.js';
-import type { Load } from './views.js';
+import type { Load } from './load.js';
 import { stackForLog } from '../platform/text-for-log.js';
 
 /** When the service shuts down: how long the store may take to record the ends of runs, and to close. */

@@ -3,7 +3,7 @@ import type { Settings } from '../options/settings.js';
 import type { RunStore } from '../ports/run-store.js';
 import { dayOf, firstDayOf, PRICE_PARTS, timeOfDay } from '../ports/usage-rules.js';
 import type { UsageGroup, UsageRecord } from '../ports/usage-store.js';
-import { LIST_OPTIONS, type ListOptions, listPageOf, nextOf } from './views.js';
+import { LIST_OPTIONS, type ListOptions, listPageOf, nextOf } from './lists.js';
 import { refuseUnknown } from '../contract/unknown-members.js';
 
 /** What is added up, and which page of it. Days are in UTC, such as `2026-11-25`. */

@@ -1,8 +1,8 @@
-import type { FollowersListener } from '../event-log/followers.js';
-import type { DisconnectPolicy } from '../options/query.options.js';
-import type { Timer } from '../platform/clock.js';
-import type { LiveRun, RunnerServices } from './runner-services.js';
-import { stackForLog } from '../platform/text-for-log.js';
+import type { FollowersListener } from '../../event-log/followers.js';
+import type { DisconnectPolicy } from '../../options/query.options.js';
+import type { Timer } from '../../platform/clock.js';
+import type { LiveRun, RunnerServices } from '../runner-services.js';
+import { stackForLog } from '../../platform/text-for-log.js';
 
 /** Applies the disconnect policy to one run: what happens when its last follower has left. */
 export class Disconnects implements FollowersListener {

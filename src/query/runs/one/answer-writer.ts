@@ -1,11 +1,11 @@
 import type { Envelope, TurnAnswer, UsageEnvelope } from 'nest-agent-query-client';
-import { envelopeText, invalidEnvelope } from '../contract/envelope-text.js';
-import { QueryError } from '../contract/errors.js';
-import { KEPT_LENGTH, type RunRecord } from '../ports/run-store.js';
-import type { Used } from '../ports/usage-store.js';
-import { OrderedValues, isFile, MAX_UNSTORED_LENGTH, tooFast } from './ordered-values.js';
-import { KeptAnswer } from '../contract/kept-answer.js';
-import type { LiveRun, RunnerServices } from './runner-services.js';
+import { envelopeText, invalidEnvelope } from '../../contract/envelope-text.js';
+import { QueryError } from '../../contract/errors.js';
+import { KEPT_LENGTH, type RunRecord } from '../../ports/run-store.js';
+import type { Used } from '../../ports/usage-store.js';
+import { OrderedValues, isFile, MAX_UNSTORED_LENGTH, tooFast } from '../ordered-values.js';
+import { KeptAnswer } from '../../contract/kept-answer.js';
+import type { LiveRun, RunnerServices } from '../runner-services.js';
 import type { TimeLimit } from './time-limit.js';
 
 /** An async iterable is pulled without a pause until it has emitted so many characters of JSON. */

@@ -1,6 +1,6 @@
 import type { RunFailure } from 'nest-agent-query-client';
-import type { TimedOption, Timer } from '../platform/clock.js';
-import type { LiveRun, RunnerServices } from './runner-services.js';
+import type { TimedOption, Timer } from '../../platform/clock.js';
+import type { LiveRun, RunnerServices } from '../runner-services.js';
 
 /** Limits how long a handler may take. While slow followers hold it back, another limit counts. */
 export class TimeLimit {

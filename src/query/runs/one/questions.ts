@@ -1,10 +1,10 @@
 import { Buffer } from 'node:buffer';
 import type { FieldError, InputAnswer, InputKind, InputRequest } from 'nest-agent-query-client';
-import { isInRange, type Range, rangeText, shown } from '../options/table.js';
-import type { Question } from '../ports/agent-handler.js';
-import type { NewRequest } from '../ports/input-store.js';
-import type { SchemaCheck } from './schema-checks.js';
-import { refuseUnknown } from '../contract/unknown-members.js';
+import { isInRange, type Range, rangeText, shown } from '../../options/table.js';
+import type { Question } from '../../ports/agent-handler.js';
+import type { NewRequest } from '../../ports/input-store.js';
+import type { SchemaCheck } from '../schema-checks.js';
+import { refuseUnknown } from '../../contract/unknown-members.js';
 
 const KINDS = ['approval', 'input', 'tool', 'auth'];
 

@@ -1,10 +1,10 @@
-import { QueryError } from '../contract/errors.js';
+import { QueryError } from '../../contract/errors.js';
 import type { FileEnvelope, Turn, TurnFile } from 'nest-agent-query-client';
-import { type Files, OpenedFiles } from '../files/files.js';
-import type { QueryContext, QueryPart } from '../ports/agent-handler.js';
-import type { RunRecord, RunStore, StoredQuery } from '../ports/run-store.js';
-import { ownerOfModule } from '../sharing/owners.js';
-import { type EarlierText, turnsAt, turnsOf } from './earlier-texts.js';
+import { type Files, OpenedFiles } from '../../files/files.js';
+import type { QueryContext, QueryPart } from '../../ports/agent-handler.js';
+import type { RunRecord, RunStore, StoredQuery } from '../../ports/run-store.js';
+import { ownerOfModule } from '../../sharing/owners.js';
+import { type EarlierText, turnsAt, turnsOf } from '../earlier-texts.js';
 
 /** The most characters of JSON that the state of a checkpoint has. */
 const CHECKPOINT_LENGTH = 1024 * 1024;

@@ -1,17 +1,17 @@
 import type { RunEnd } from 'nest-agent-query-client';
-import { INTERRUPTED } from '../contract/envelopes.js';
-import { HandedOver } from '../contract/errors.js';
-import type { Followers } from '../event-log/followers.js';
-import type { Timer } from '../platform/clock.js';
-import { withResolvers } from '../platform/with-resolvers.js';
-import type { Ended, RunRecord } from '../ports/run-store.js';
+import { INTERRUPTED } from '../../contract/envelopes.js';
+import { HandedOver } from '../../contract/errors.js';
+import type { Followers } from '../../event-log/followers.js';
+import type { Timer } from '../../platform/clock.js';
+import { withResolvers } from '../../platform/with-resolvers.js';
+import type { Ended, RunRecord } from '../../ports/run-store.js';
 import { Disconnects } from './disconnects.js';
 import { Execution, type Submission } from './execution.js';
 import { reportFailure } from './failure.js';
-import { KeptAnswer } from '../contract/kept-answer.js';
-import { Observation, observed } from './observers.js';
-import type { EndedRun, LiveRun, NewRun, RunnerEvents, RunnerServices } from './runner-services.js';
-import { stackForLog } from '../platform/text-for-log.js';
+import { KeptAnswer } from '../../contract/kept-answer.js';
+import { Observation, observed } from '../observers.js';
+import type { EndedRun, LiveRun, NewRun, RunnerEvents, RunnerServices } from '../runner-services.js';
+import { stackForLog } from '../../platform/text-for-log.js';
 
 /** Who records what becomes of a run that is stopped. */
 type Outcome = 'finish' | 'hand over' | 'lost';

@@ -1,14 +1,14 @@
 import { AsyncResource } from 'node:async_hooks';
 import type { TurnAnswer } from 'nest-agent-query-client';
-import type { Query, QueryContext } from '../ports/agent-handler.js';
-import type { RunRecord } from '../ports/run-store.js';
-import type { RunTrace } from '../ports/run-tracer.js';
+import type { Query, QueryContext } from '../../ports/agent-handler.js';
+import type { RunRecord } from '../../ports/run-store.js';
+import type { RunTrace } from '../../ports/run-tracer.js';
 import { type Consumption, consume } from './answer.js';
 import { AnswerWriter } from './answer-writer.js';
-import { type EarlierText, separated } from './earlier-texts.js';
+import { type EarlierText, separated } from '../earlier-texts.js';
 import { Pauses } from './pauses.js';
 import { ContextOfRun } from './query-context.js';
-import type { LiveRun, RunnerServices } from './runner-services.js';
+import type { LiveRun, RunnerServices } from '../runner-services.js';
 import { TimeLimit } from './time-limit.js';
 
 /** The async context of a run whose query was not submitted in this process: none. */

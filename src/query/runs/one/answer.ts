@@ -1,5 +1,5 @@
 import { isObservable, type Observable } from 'rxjs';
-import type { HandlerAnswer } from '../ports/agent-handler.js';
+import type { HandlerAnswer } from '../../ports/agent-handler.js';
 import type { AnswerWriter } from './answer-writer.js';
 
 export interface Consumption {

@@ -1,14 +1,14 @@
 import type { ResolvedInput } from 'nest-agent-query-client';
-import type { Question } from '../ports/agent-handler.js';
-import type { Asking, InputStore, NewRequest } from '../ports/input-store.js';
-import type { RunRecord, StoredInput } from '../ports/run-store.js';
+import type { Question } from '../../ports/agent-handler.js';
+import type { Asking, InputStore, NewRequest } from '../../ports/input-store.js';
+import type { RunRecord, StoredInput } from '../../ports/run-store.js';
 import type { AnswerWriter } from './answer-writer.js';
 import { checkpointText } from './query-context.js';
 import { requestsOf } from './questions.js';
-import type { RunTrace } from '../ports/run-tracer.js';
-import type { LiveRun, RunnerServices } from './runner-services.js';
+import type { RunTrace } from '../../ports/run-tracer.js';
+import type { LiveRun, RunnerServices } from '../runner-services.js';
 import type { TimeLimit } from './time-limit.js';
-import { refuseUnknown } from '../contract/unknown-members.js';
+import { refuseUnknown } from '../../contract/unknown-members.js';
 
 /** Lets one run ask: writes its questions in their place in the answer, and waits until they are resolved. */
 export class Pauses {

@@ -1,8 +1,8 @@
 import { inspect, types } from 'node:util';
 import type { Logger } from '@nestjs/common';
 import type { RunEnd } from 'nest-agent-query-client';
-import { QueryError } from '../contract/errors.js';
-import { linesForLog, textForLog } from '../platform/text-for-log.js';
+import { QueryError } from '../../contract/errors.js';
+import { linesForLog, textForLog } from '../../platform/text-for-log.js';
 
 /**
  * The end of a run that failed. The operator's log gets everything; the caller gets the code and sentence of a `QueryError`,
