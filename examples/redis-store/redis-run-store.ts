@@ -33,7 +33,7 @@ export class RedisRunStore extends RunStore {
   readonly #keys = new Map<string, string>();
   /** Envelopes of one run that are written together. */
   readonly #groups = new Map<string, { texts: string[]; written: Promise<void> }>();
-  #events: port.RecoveryEvents | undefined;
+  #host: port.StoreHost | undefined;
   /** The last number for what needs an order: admissions, uses of sessions, and runs that become ready. */
   #number = 0;
 
@@ -51,17 +51,16 @@ export class RedisRunStore extends RunStore {
     this.#retention = { ...MEMORY_RETENTION_DEFAULTS, ...retention };
   }
 
-  override async open(events: port.RecoveryEvents): Promise<void> {
-    this.#events = events;
+  override async open(host: port.StoreHost): Promise<void> {
+    this.#host = host;
     await this.#steps.open();
     const [runs, sessions] = await Promise.all([this.#redis.hvals('runs'), this.#redis.hvals('sessions')]);
     for (const text of sessions) this.#putSession(JSON.parse(text) as StoredSession).apply();
     const stored = runs.map((text) => JSON.parse(text) as StoredRun).sort((a, b) => a.number - b.number);
     for (const run of stored)
       this.#put(run.endedAt === undefined ? await this.#withEndOfLog(run) : run).apply();
-    for (const run of this.#unfinished.values())
-      if (run.status === 'running') await this.#recover(run, events);
-    if (this.#unfinished.size > 0) events.ready();
+    for (const run of this.#unfinished.values()) if (run.status === 'running') await this.#recover(run, host);
+    if (this.#unfinished.size > 0) host.ready();
   }
 
   override close(): Promise<void> {
@@ -116,14 +115,21 @@ export class RedisRunStore extends RunStore {
     return written;
   }
 
-  keep(ref: port.AttemptRef, kept: port.Kept): Promise<void> {
+  override saveCheckpoint(ref: port.AttemptRef, state: string): Promise<void> {
+    return this.#change(ref, ({ lastSeq }) => ({ state, stateAt: lastSeq }));
+  }
+
+  saveFile(ref: port.AttemptRef, file: port.TurnFile): Promise<void> {
+    return this.#change(ref, (run) =>
+      fileOf(run, file.sha256) ? undefined : { files: [...run.files, file] },
+    );
+  }
+
+  #change(ref: port.AttemptRef, changeOf: (run: StoredRun) => Partial<StoredRun> | undefined): Promise<void> {
     return this.#afterAppends(ref, async (run) => {
       if (run?.status !== 'running') throw rules.interrupted();
-      const isKnown = 'file' in kept && fileOf(run, kept.file.sha256) !== undefined;
-      if (isKnown) return;
-      const changed =
-        'state' in kept ? { state: kept.state, stateAt: run.lastSeq } : { files: [...run.files, kept.file] };
-      await this.#steps.write([this.#put({ ...run, ...changed })]);
+      const changed = changeOf(run);
+      if (changed) await this.#steps.write([this.#put({ ...run, ...changed })]);
     });
   }
 
@@ -139,13 +145,13 @@ export class RedisRunStore extends RunStore {
     });
   }
 
-  request({ owner, id }: port.RunRef, what: 'cancel' | 'detach'): Promise<boolean> {
+  wish({ owner, id }: port.RunRef, what: 'cancel' | 'detach'): Promise<boolean> {
     return this.#steps.nextNow(async () => {
       const run = this.#unfinished.get(id);
       const member = what === 'cancel' ? 'cancelled' : 'detached';
       if (run?.owner !== owner || run[member]) return false;
       await this.#steps.write([this.#put({ ...run, [member]: true })]);
-      if (what === 'cancel' && run.status === 'running') this.#events?.asked(id, what);
+      if (what === 'cancel' && run.status === 'running') this.#host?.wished(id, what);
       return true;
     });
   }
@@ -295,14 +301,14 @@ export class RedisRunStore extends RunStore {
   }
 
   /** Continues or ends a run whose process was lost. */
-  async #recover(run: StoredRun, events: port.RecoveryEvents): Promise<void> {
-    if (!run.cancelled && run.lost < events.restarts(run.module)) {
+  async #recover(run: StoredRun, host: port.StoreHost): Promise<void> {
+    if (!run.cancelled && run.lost < host.restarts(run.module)) {
       await this.#handOver({ ...run, lost: run.lost + 1 });
-      return events.recovered(run.id, undefined);
+      return host.recovered(run.id, undefined);
     }
     const end: port.RunEnd = run.cancelled ? { status: 'cancelled' } : rules.INTERRUPTED;
     const { run: ended } = await this.#end(run, end, await this.#answerOf(run));
-    events.recovered(run.id, ended);
+    host.recovered(run.id, ended);
   }
 
   /** What the log has of the answer, without what is void. */
@@ -335,7 +341,7 @@ export class RedisRunStore extends RunStore {
   #lose(): void {
     const runs = [...this.#unfinished.values()];
     this.#unfinished.clear();
-    for (const { id, status } of runs) if (status === 'running') this.#events?.lost(id);
+    for (const { id, status } of runs) if (status === 'running') this.#host?.lost(id);
   }
 
   /** A step of one attempt, after what was appended before the call, and before what is appended after it. */

@@ -152,7 +152,7 @@ describe.each(['a file', 'Postgres'])('A store in %s', (kind) => {
     const { run, stored } = await store.admit(early());
     const tokens = { inputTokens: 3, outputTokens: 2, reasoningTokens: 0, cachedInputTokens: 0, price: 0 };
     void store.append(run, '{"type":"usage"}', { ...tokens, model: undefined });
-    void store.keep(run, { state: '{"step":1}' });
+    void store.saveCheckpoint(run, '{"step":1}');
     await stored;
     expect(await store.usage.spent('anonymous', 'month')).toEqual({ tokens: 5, price: 0 });
     const kept = driver.db.selectFrom('runs').select(['checkpoint', 'checkpoint_seq']);
@@ -165,7 +165,7 @@ describe.each(['a file', 'Postgres'])('A store in %s', (kind) => {
     const { run, stored } = await store.admit(early());
     const sha256 = createHash('sha256').update('a,b').digest('hex');
     const file = { type: 'file' as const, name: 'a.csv', mimeType: 'text/csv', size: 3, sha256 };
-    await store.keep(run, { file, content: new Blob(['a,b']) });
+    await store.saveFile(run, file, new Blob(['a,b']));
     await stored;
     expect(await store.part('anonymous', run.id, sha256)).toEqual(file);
   });

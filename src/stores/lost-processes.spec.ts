@@ -120,7 +120,7 @@ describe('A process that is cut off from the database for longer than its lease'
     expect(frozen.told.lost).toEqual([run.id]);
     // The old attempt has no effect any more.
     await frozen.store.append(run, textOf('later'));
-    expect(await codeOf(() => frozen.store.keep(run, { state: '1' }))).toBe('interrupted');
+    expect(await codeOf(() => frozen.store.saveCheckpoint(run, '1'))).toBe('interrupted');
     expect(await frozen.store.handOver(run)).toBe(false);
     expect(await frozen.store.end(run, COMPLETED, keptAnswer())).toBeUndefined();
     for (const member of [frozen, other]) {
@@ -247,11 +247,11 @@ describe('A checkpoint', () => {
         const dying = await stores.open({ url: proxy.url, leaseMs: SHORT_LEASE_MS });
         const run = await admit(dying);
         await dying.store.append(run, textOf('first '));
-        await dying.store.keep(run, { state: '1' });
+        await dying.store.saveCheckpoint(run, '1');
         proxy.arm({ kind, at, periodMs: 60_000 });
         // The end of the process is not waited for: nothing that it asks for is answered any more.
         Promise.resolve(dying.store.append(run, textOf('second '))).catch(() => undefined);
-        dying.store.keep(run, { state: '2' }).catch(() => undefined);
+        dying.store.saveCheckpoint(run, '2').catch(() => undefined);
         await eventually(() => proxy.injected > 0);
         proxy.arm(undefined);
         await dying.crash();

@@ -81,7 +81,7 @@ describe('Two processes on one database', () => {
     // What is read later is seen by this.
     const later = [{ type: 'text', text: 'read later' }];
     await stores.administer(`update ${stores.schema}.runs set parts = $1`, [JSON.stringify(later)]);
-    await two.store.keep(kept, { state: '1' });
+    await two.store.saveCheckpoint(kept, '1');
     expect(await two.store.query(short)).toMatchObject({
       parts: [{ type: 'text', text: 'short' }],
       kwargs: {},
@@ -146,7 +146,7 @@ describe('Two processes on one database', () => {
   it('execute a run only where it was started', async () => {
     const run = await admit(one);
     await two.store.append(run, textOf('foreign'));
-    expect(await codeOf(() => two.store.keep(run, { state: '1' }))).toBe('interrupted');
+    expect(await codeOf(() => two.store.saveCheckpoint(run, '1'))).toBe('interrupted');
     expect(await two.store.handOver(run)).toBe(false);
     expect(await two.store.end(run, CANCELLED, keptAnswer())).toBeUndefined();
     expect(await find(one, run)).toMatchObject({ status: 'running', lastSeq: 0 });
@@ -320,7 +320,7 @@ describe('Two processes on one database', () => {
   it('hand a run over to one another', async () => {
     const run = await admit(one, { detached: true, parts: [{ type: 'text', text: 'x'.repeat(100_000) }] });
     await one.store.append(run, textOf('kept '));
-    await one.store.keep(run, { state: '{"step":1}' });
+    await one.store.saveCheckpoint(run, '{"step":1}');
     await one.store.append(run, textOf('void'));
     await one.store.handOver(run);
     const [again] = await take(two);
@@ -343,10 +343,7 @@ describe('Two processes on one database', () => {
 
   it('learn that a run continues when nobody follows it', async () => {
     const run = await admit(one);
-    expect([await two.store.request(run, 'detach'), await one.store.request(run, 'detach')]).toEqual([
-      true,
-      false,
-    ]);
+    expect([await two.store.wish(run, 'detach'), await one.store.wish(run, 'detach')]).toEqual([true, false]);
     expect(await find(two, run)).toMatchObject({ detached: true });
     await one.store.handOver(run);
     expect(await take(one)).toMatchObject([{ id: run.id, detached: true }]);
@@ -482,9 +479,9 @@ describe('A process on a database', () => {
     const one = await stores.open({ leaseMs: LEASE_MS });
     const two = await stores.open({ leaseMs: LEASE_MS });
     const [cancelled, detached, other] = [await admit(one), await admit(one), await admit(one)];
-    await two.store.request(cancelled, 'cancel');
-    await two.store.request(detached, 'detach');
-    await two.store.request({ ...other, owner: 'bob' }, 'cancel');
+    await two.store.wish(cancelled, 'cancel');
+    await two.store.wish(detached, 'detach');
+    await two.store.wish({ ...other, owner: 'bob' }, 'cancel');
     expect(await one.store.find(detached.owner, detached.id, true)).toMatchObject({ detached: true });
     expect(await one.store.find(other.owner, other.id, true)).toMatchObject({ detached: false });
     await eventually(() => one.told.asked.size > 1);
@@ -496,7 +493,7 @@ describe('A process on a database', () => {
     const one = await stores.open({ leaseMs: LEASE_MS });
     const two = await stores.open({ leaseMs: LEASE_MS, restarts: 3 });
     const run = await admit(one);
-    await two.store.request(run, 'cancel');
+    await two.store.wish(run, 'cancel');
     await one.crash();
     await eventually(() => two.told.recovered.length > 0);
     expect(await find(two, run)).toMatchObject({ status: 'cancelled', attempt: 1 });

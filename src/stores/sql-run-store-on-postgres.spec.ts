@@ -1,7 +1,7 @@
 import { SHARE_OF_CASES } from '../../test/support/long-form.js';
 import { OneDatabase } from '../../test/support/one-database.js';
 import { openDatabase, type TestDatabase } from '../../test/support/postgres.js';
-import type { RecoveryEvents } from '../query/index.js';
+import type { StoreHost } from '../query/index.js';
 import { describeRunStore } from 'nest-agent-query-store-contract';
 import { PostgresDriver } from './drivers/postgres-driver.js';
 import { SqlRunStore } from './sql-run-store.js';
@@ -22,7 +22,7 @@ describeRunStore(
   async ({ retention, events }) => {
     let store: SqlRunStore;
     let advanced = 0;
-    const open = async (told: RecoveryEvents) => {
+    const open = async (told: StoreHost) => {
       const driver = await database.driver();
       driver.now = async () => (await PostgresDriver.prototype.now.call(driver)) + advanced;
       store = new SqlRunStore(driver, { retention });

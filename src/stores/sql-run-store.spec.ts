@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { SHARE_OF_CASES } from '../../test/support/long-form.js';
 import { deferred, eventually } from '../../test/support/conditions.js';
 import { OneDatabase } from '../../test/support/one-database.js';
-import type { RecoveryEvents } from '../query/index.js';
+import type { StoreHost } from '../query/index.js';
 import { describeRunStore } from 'nest-agent-query-store-contract';
 import { admissionOf, eventsOf, keptAnswer } from '../../packages/store-contract/src/opened-store.js';
 import { LibsqlDriver } from './drivers/libsql-driver.js';
@@ -21,7 +21,7 @@ describeRunStore(
   'SqlRunStore in a file',
   async ({ retention, events }) => {
     let store: SqlRunStore;
-    const open = async (told: RecoveryEvents) => {
+    const open = async (told: StoreHost) => {
       store = new SqlRunStore(await file.driver(), { retention });
       await store.open(told);
       return store;

@@ -6,10 +6,9 @@ import {
   type EndedRunsPage,
   type Fork,
   interrupted,
-  type Kept,
   type ListPage,
   type LogSlice,
-  type RecoveryEvents,
+  type StoreHost,
   type RunEnd,
   type RunRecord,
   type RunRef,
@@ -39,6 +38,7 @@ import { moveAll } from './process/journal.js';
 import { Lease } from './process/lease.js';
 import { listEndedRuns } from './rows/ended-runs.js';
 import { listRuns, listSessions } from './rows/lists.js';
+import type { LocalRun } from './process/local-run.js';
 import { LocalRuns } from './process/local-runs.js';
 import { LogWriter } from './process/log-writer.js';
 import { Outbox } from './rows/outbox.js';
@@ -144,9 +144,9 @@ export class SqlRunStore extends RunStore {
     this.usage = new SqlUsageStore(database);
   }
 
-  override async open(events: RecoveryEvents): Promise<void> {
+  override async open(host: StoreHost): Promise<void> {
     await moveAll(this.#database);
-    await this.#recovery.start(events);
+    await this.#recovery.start(host);
     this.#sweeper.start();
   }
 
@@ -195,18 +195,27 @@ export class SqlRunStore extends RunStore {
     return this.#writer.append(run, envelope, used);
   }
 
-  async keep(ref: AttemptRef, kept: Kept): Promise<void> {
-    const run = this.#localRuns.findUnfinished(ref);
-    if (run?.attempt !== ref.attempt || run.isFinishing || run.isUnwritable) throw interrupted();
-    run.query = undefined;
-    if ('state' in kept) return this.#writer.checkpoint(run, kept.state);
+  override async saveCheckpoint(ref: AttemptRef, state: string): Promise<void> {
+    await this.#writer.checkpoint(this.#executed(ref), state);
+  }
+
+  async saveFile(ref: AttemptRef, file: TurnFile, content: Blob): Promise<void> {
+    const run = this.#executed(ref);
     await run.stored;
     // A run waits for the end of an outage.
     const isAdded = await this.#database.persist(
-      () => this.files.add(ref, run.process, kept.file, kept.content),
+      () => this.files.add(ref, run.process, file, content),
       (error) => error instanceof DatabaseUnavailable,
     );
     if (!isAdded) throw interrupted();
+  }
+
+  /** The run, if this process executes it at this attempt. Its query is not needed again: the handler has begun. */
+  #executed(ref: AttemptRef): LocalRun {
+    const run = this.#localRuns.findUnfinished(ref);
+    if (run?.attempt !== ref.attempt || run.isFinishing || run.isUnwritable) throw interrupted();
+    run.query = undefined;
+    return run;
   }
 
   async part(owner: string, runId: string, sha256: string): Promise<TurnFile | TurnText | undefined> {
@@ -219,7 +228,7 @@ export class SqlRunStore extends RunStore {
     });
   }
 
-  async request(ref: RunRef, what: 'cancel' | 'detach'): Promise<boolean> {
+  async wish(ref: RunRef, what: 'cancel' | 'detach'): Promise<boolean> {
     const { owner, id } = ref;
     if (!isRunId(id)) return false;
     const column = what === 'cancel' ? 'cancelled' : 'detached';

@@ -1,13 +1,7 @@
 import process from 'node:process';
 import { Logger } from '@nestjs/common';
 import pg from 'pg';
-import type {
-  Admission,
-  RecoveryEvents,
-  RetentionOptions,
-  RunEnd,
-  RunRecord,
-} from '../../src/query/index.js';
+import type { Admission, StoreHost, RetentionOptions, RunEnd, RunRecord } from '../../src/query/index.js';
 import { message } from '../../src/query/index.js';
 import { PostgresDriver } from '../../src/stores/drivers/postgres-driver.js';
 import { SqlRunStore } from '../../src/stores/sql-run-store.js';
@@ -68,9 +62,9 @@ export class PostgresStores {
     driver.now = async () => (await now()) + clockAheadMs;
     const store = new SqlRunStore(driver, { leaseMs, retention });
     const told: Member['told'] = { lost: [], recovered: [], ready: 0, asked: new Set() };
-    const events: Partial<RecoveryEvents> = {
+    const events: Partial<StoreHost> = {
       restarts: () => restarts,
-      asked: (runId, what) => told.asked.add(`${what} ${runId}`),
+      wished: (runId, what) => told.asked.add(`${what} ${runId}`),
       lost: (runId) => told.lost.push(runId),
       recovered: (runId) => told.recovered.push(runId),
       ready: () => told.ready++,

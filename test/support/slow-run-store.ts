@@ -3,7 +3,7 @@ import {
   type FileStore,
   type InputStore,
   MemoryRunStore,
-  type RecoveryEvents,
+  type StoreHost,
   type RunRecord,
   RunStore,
   type UploadStore,
@@ -42,7 +42,7 @@ export class SlowRunStore extends RunStore {
     this.usage = slowly(memory.usage, (_, step) => this.#slowly(step));
   }
 
-  override open(events: RecoveryEvents): void {
+  override open(events: StoreHost): void {
     this.memory.open(events);
   }
 
@@ -65,8 +65,8 @@ export class SlowRunStore extends RunStore {
     return this.#inOrder(args[0].id, () => this.memory.append(...args));
   }
 
-  request(...args: Parameters<RunStore['request']>) {
-    return this.#inOrder(args[0].id, () => this.memory.request(...args));
+  wish(...args: Parameters<RunStore['wish']>) {
+    return this.#inOrder(args[0].id, () => this.memory.wish(...args));
   }
 
   end(...args: Parameters<RunStore['end']>) {
@@ -84,8 +84,8 @@ export class SlowRunStore extends RunStore {
     return this.#slowly(() => this.memory.fork(...args));
   }
 
-  async keep(...args: Parameters<RunStore['keep']>) {
-    await this.#inOrder(args[0].id, () => this.memory.keep(...args));
+  async saveFile(...args: Parameters<RunStore['saveFile']>) {
+    await this.#inOrder(args[0].id, () => this.memory.saveFile(...args));
   }
 
   part(...args: Parameters<RunStore['part']>) {

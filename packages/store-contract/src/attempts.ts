@@ -67,7 +67,7 @@ export function describeAttempts(): void {
         await store.handOver(run);
         const check = async () => {
           expect(await store.end(run, CANCELLED, keptAnswer('old'))).toBeUndefined();
-          expect(await codeOf(() => store.keep(run, { state: '"old"' }))).toBe('interrupted');
+          expect(await codeOf(() => store.saveCheckpoint(run, '"old"'))).toBe('interrupted');
           expect(await store.handOver(run)).toBe(false);
           expect(await readAll(store, run)).toEqual([restartedOf(2, 0)]);
         };
@@ -155,14 +155,14 @@ export function describeAttempts(): void {
         };
         const call = toolCall('1', 'look');
         await emit(message('a'), message('b'), log('-'), call);
-        await store.keep(run, { state: '1' });
+        await store.saveCheckpoint(run, '1');
         await emit(toolResult('1', 'void'), message('void'));
         await store.handOver(run);
         run = await takeAgain(run);
         const kept = { text: 'ab', envelopes: [message('ab'), call] };
         expect(await store.query(run)).toMatchObject({ answer: kept });
         await emit(toolResult('1', 'seen'));
-        await store.keep(run, { state: '2' });
+        await store.saveCheckpoint(run, '2');
         await store.handOver(run);
         run = await takeAgain(run);
         const answer = { text: 'ab', envelopes: [...kept.envelopes, toolResult('1', 'seen')] };

@@ -21,7 +21,7 @@ export function describeCheckpoints(): void {
       const run = await newRun({ session: inSession('s') });
       await store.append(run, textOf('kept '));
       await store.append(run, JSON.stringify(log('not text')));
-      await store.keep(run, { state: '{"step":1}' });
+      await store.saveCheckpoint(run, '{"step":1}');
       await store.append(run, textOf('void '));
       await store.handOver(run);
       expect(await readAll(store, run, 3)).toEqual([restartedOf(2, 2)]);
@@ -39,7 +39,7 @@ export function describeCheckpoints(): void {
       });
       const third = await takeAgain(run);
       await store.append(third, textOf('and this'));
-      await store.keep(third, { state: '2' });
+      await store.saveCheckpoint(third, '2');
       await store.handOver(third);
       expect(await readAll(store, run, 7)).toEqual([restartedOf(4, 7)]);
       expect(await store.query(run)).toMatchObject({
@@ -52,9 +52,9 @@ export function describeCheckpoints(): void {
       const run = await newRun();
       await Promise.all([
         store.append(run, textOf('a')),
-        store.keep(run, { state: '1' }),
+        store.saveCheckpoint(run, '1'),
         store.append(run, textOf('b')),
-        store.keep(run, { state: '2' }),
+        store.saveCheckpoint(run, '2'),
         store.append(run, textOf('c')),
       ]);
       await store.handOver(run);
@@ -64,7 +64,7 @@ export function describeCheckpoints(): void {
 
     it('before the first envelope makes nothing valid', async () => {
       const run = await newRun({ notices: () => [JSON.stringify(log('notice'))] });
-      await store.keep(run, { state: 'null' });
+      await store.saveCheckpoint(run, 'null');
       await store.handOver(run);
       expect((await readAll(store, run)).at(-1)).toBe(restartedOf(2, 1));
       expect(await store.query(run)).toMatchObject({ answer: keptAnswer(), checkpoint: 'null' });
@@ -74,9 +74,9 @@ export function describeCheckpoints(): void {
       const run = await newRun();
       const waiting = await newRun({ mayStart: false });
       for (const other of [waiting, { ...run, owner: 'ann' }, { ...run, id: 'unknown' }])
-        expect(await codeOf(() => store.keep(other, { state: '1' }))).toBe('interrupted');
+        expect(await codeOf(() => store.saveCheckpoint(other, '1'))).toBe('interrupted');
       await store.end(run, COMPLETED, keptAnswer());
-      expect(await codeOf(() => store.keep(run, { state: '1' }))).toBe('interrupted');
+      expect(await codeOf(() => store.saveCheckpoint(run, '1'))).toBe('interrupted');
     });
 
     it('leaves to the next attempt what a model says, whatever was emitted and stored before', async () => {
@@ -108,7 +108,7 @@ export function describeCheckpoints(): void {
               log.push({ text, envelope, isVoid: false });
               stored = store.append(run, envelope);
             } else if (type === 'checkpoint') {
-              stored = store.keep(run, { state: (state = `${index}`) });
+              stored = store.saveCheckpoint(run, (state = `${index}`));
               from = log.length;
             } else {
               await handOver();

@@ -37,7 +37,7 @@ function blobOf(bytes: Uint8Array): Blob {
 export function describeFiles(): void {
   describe('files', () => {
     const add = (run: RunRecord, bytes: Uint8Array, file = fileOf(bytes)) =>
-      store.keep(run, { file, content: blobOf(bytes) });
+      store.saveFile(run, file, blobOf(bytes));
     const bytesOf = async (
       run: Pick<RunRecord, 'id'>,
       bytes: Uint8Array,

@@ -4,7 +4,7 @@ import {
   log,
   message,
   QueryError,
-  type RecoveryEvents,
+  type StoreHost,
   type RetentionOptions,
   type RunEnd,
   type RunRecord,
@@ -19,7 +19,7 @@ export interface StoreSettings {
   /** How much is kept, and how long. Members that are absent have the default of the store. */
   retention: Partial<RetentionOptions>;
   /** What the store is opened with: `store.open(events)`. */
-  events: RecoveryEvents;
+  events: StoreHost;
 }
 
 /** A store for one test. */
@@ -31,7 +31,7 @@ export interface OpenStore {
    * Ends the store as a crash would, opens its data again with `events`, and recovers its runs. Resolves to the new store when these
    * are recovered. Only for a durable store.
    */
-  restart?(events: RecoveryEvents): Promise<RunStore>;
+  restart?(events: StoreHost): Promise<RunStore>;
   /** Applies the retention now. Absent if the store does that with every call. */
   sweep?(): unknown;
   /** Moves the clock of the store forward. Absent if that is `Date.now()`. */
@@ -54,7 +54,7 @@ export type OpenStoreFor = (settings: StoreSettings) => OpenStore | Promise<Open
  * | `lengthLimits` | it drops what exceeds the limits of length of its retention |
  * | `logLength` | it knows the length of all logs |
  * | `modules` | several modules share it, each with runs of its own |
- * | `ownerLimits` | it gives slots to owners in turn, and has `RecoveryEvents.maxRunningPerOwner` |
+ * | `ownerLimits` | it gives slots to owners in turn, and has `StoreHost.maxRunningPerOwner` |
  * | `retention` | it drops runs and sessions some time after their last use |
  * | `uploads` | it has `uploads`: files can be sent before their query |
  * | `usage` | it has `usage`: it adds up what owners use |
@@ -106,7 +106,7 @@ export function openBeforeEach(open: OpenStoreFor, without: typeof missing, shar
 /** Closes the store of the test, and opens another one that is empty. */
 export async function reopen(
   retention: Partial<RetentionOptions> = {},
-  events: Partial<RecoveryEvents> = {},
+  events: Partial<StoreHost> = {},
 ): Promise<void> {
   await close();
   opened = await openEmpty({ retention, events: eventsOf(events) });
@@ -114,7 +114,7 @@ export async function reopen(
 }
 
 /** Ends the store as a crash would, and opens its data again. */
-export async function restart(events: Partial<RecoveryEvents> = {}): Promise<void> {
+export async function restart(events: Partial<StoreHost> = {}): Promise<void> {
   store = await opened!.restart!(eventsOf(events));
 }
 
@@ -154,13 +154,13 @@ export function describeWith(capability: StoreCapability, define: () => void): v
 }
 
 /** What a service does that wants to know nothing, and executes no run again. */
-export function eventsOf(events: Partial<RecoveryEvents> = {}): RecoveryEvents {
+export function eventsOf(events: Partial<StoreHost> = {}): StoreHost {
   const nothing = () => undefined;
   return {
     restarts: () => 0,
     maxRunningPerOwner: () => Infinity,
     endpoints: () => [],
-    asked: nothing,
+    wished: nothing,
     lost: nothing,
     recovered: nothing,
     resolved: nothing,

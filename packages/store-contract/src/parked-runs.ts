@@ -31,7 +31,7 @@ export function describeParkedRuns(): void {
       const { text } = await lets(run, surviving('{"step":1}'));
       expect(await park(run)).toBe(true);
       expect(await find(run)).toMatchObject({ status: 'input_required', attempt: 1 });
-      expect(await codeOf(() => store.keep(run, { state: '2' }))).toBe('interrupted');
+      expect(await codeOf(() => store.saveCheckpoint(run, '2'))).toBe('interrupted');
       await answer(run, yes());
       const second = await takeAgain(run);
       expect(second.attempt).toBe(2);
@@ -50,7 +50,7 @@ export function describeParkedRuns(): void {
     it('without a state begins with the last checkpoint: the rest is void, and the answers stay', async () => {
       const run = await newRun();
       await store.append(run, textOf('kept '));
-      await store.keep(run, { state: '1' });
+      await store.saveCheckpoint(run, '1');
       await store.append(run, textOf('void '));
       await lets(run, surviving());
       await park(run);

@@ -96,7 +96,7 @@ export function describeRestart(): void {
       for (let attempt = 1; attempt <= 3; attempt++) {
         texts.push(textOf(`${attempt} `));
         await store.append(run, texts.at(-1)!);
-        if (attempt === 1) await store.keep(run, { state: '"first"' });
+        if (attempt === 1) await store.saveCheckpoint(run, '"first"');
         const told: string[] = [];
         await restart({
           restarts: () => 2,

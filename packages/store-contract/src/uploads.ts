@@ -137,7 +137,7 @@ export function describeUploads(): void {
     it('are found where the owner has sent the file with a query, and nobody else has it by that', async () => {
       await admitWith(HELLO, { owner: 'ann' });
       const answering = await newRun({ owner: 'ann' });
-      await store.keep(answering, { file: fileOf(LARGE), content: blobOf(LARGE) });
+      await store.saveFile(answering, fileOf(LARGE), blobOf(LARGE));
       await upload('bob', Buffer.from('another'));
       for (const bytes of [HELLO, LARGE]) {
         expect((await sent('ann', bytes))!.equals(bytes)).toBe(true);
@@ -155,7 +155,7 @@ export function describeUploads(): void {
         const other = await newRun();
         for (const length of [600, 9_000]) {
           const bytes = Buffer.alloc(length, i + 1);
-          await store.keep(other, { file: fileOf(bytes), content: blobOf(bytes) });
+          await store.saveFile(other, fileOf(bytes), blobOf(bytes));
         }
         await finish(other);
       }

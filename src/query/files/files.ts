@@ -77,7 +77,7 @@ export class Files {
 
   async keepOfAnswer(store: RunStore, run: RunRecord, file: TurnFile, content: Blob): Promise<void> {
     if (!store.files) await this.contents.keep(run.id, file.sha256, content, true);
-    await store.keep(run, { file, content });
+    await store.saveFile(run, file, content);
   }
 
   ofAnswer(): AnswerFiles {

@@ -6,13 +6,13 @@ import {
   type StoredDelivery,
   type TakenDelivery,
 } from '../ports/delivery-store.js';
-import type { RecoveryEvents, RunRef } from '../ports/run-store.js';
+import type { StoreHost, RunRef } from '../ports/run-store.js';
 import { DueRuns } from './due-runs.js';
 import type { MemoryDelivery, Run } from './run.js';
 
 /** The webhooks of runs, in the memory of this process: each run has its own. */
 export class MemoryDeliveryStore extends DeliveryStore {
-  endpointsOf: RecoveryEvents['endpoints'] = () => [];
+  endpointsOf: StoreHost['endpoints'] = () => [];
   /** By endpoint, the runs whose first delivery that waits can be taken. */
   readonly #waiting = new Map<string, DueRuns>();
   readonly #disabled = new Set<string>();

@@ -7,10 +7,9 @@ import {
   type AttemptRef,
   type Ended,
   type Fork,
-  type Kept,
   type ListPage,
   type LogSlice,
-  type RecoveryEvents,
+  type StoreHost,
   type RunRef,
   type RunRecord,
   RunStore,
@@ -48,7 +47,7 @@ export class MemoryRunStore extends RunStore {
   readonly #runs: Runs;
   readonly #sessions: Sessions;
   readonly #queues = new Map<string, OwnerQueues>();
-  #limitOf: RecoveryEvents['maxRunningPerOwner'] = () => Infinity;
+  #limitOf: StoreHost['maxRunningPerOwner'] = () => Infinity;
 
   /**
    * @param retention how much is kept, and for how long. Absent and undefined members: `MEMORY_RETENTION_DEFAULTS`
@@ -89,10 +88,10 @@ export class MemoryRunStore extends RunStore {
     });
   }
 
-  override open(events: RecoveryEvents): void {
-    this.#limitOf = (module) => events.maxRunningPerOwner(module);
-    this.deliveries.endpointsOf = (module, event) => events.endpoints(module, event);
-    this.inputs.onExpired = (resolved) => events.resolved(resolved);
+  override open(host: StoreHost): void {
+    this.#limitOf = (module) => host.maxRunningPerOwner(module);
+    this.deliveries.endpointsOf = (module, event) => host.endpoints(module, event);
+    this.inputs.onExpired = (resolved) => host.resolved(resolved);
   }
 
   admit(admission: Admission): Admitted {
@@ -144,7 +143,7 @@ export class MemoryRunStore extends RunStore {
     return taken;
   }
 
-  request(name: RunRef, what: 'cancel' | 'detach'): boolean {
+  wish(name: RunRef, what: 'cancel' | 'detach'): boolean {
     const run = this.#run(name);
     if (what === 'cancel' || !run || run.end || run.detached) return false;
     run.detached = true;
@@ -158,11 +157,9 @@ export class MemoryRunStore extends RunStore {
     if (used) this.usage.add(run, used);
   }
 
-  async keep(name: AttemptRef, kept: Kept): Promise<void> {
-    if ('state' in kept) return;
+  async saveFile(name: AttemptRef, file: TurnFile, content: Blob): Promise<void> {
     const run = this.#run(name);
     if (!run || run.end) throw interrupted();
-    const { file, content } = kept;
     await this.files.keep(run.id, file.sha256, content);
     if (!fileOf(run.files, file.sha256)) run.files.push(file);
   }

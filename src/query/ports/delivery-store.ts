@@ -4,7 +4,7 @@ import type { RunRecord, RunRef } from './run-record.js';
 
 /** Names an endpoint of webhooks. */
 export interface EndpointRef {
-  /** Its module and its name: those that `RecoveryEvents.endpoints` returns. */
+  /** Its module and its name: those that `StoreHost.endpoints` returns. */
   readonly key: string;
   /** Changes with its URL: an endpoint is disabled under this name. */
   readonly address: string;
@@ -54,7 +54,7 @@ export type DeliveryResult =
 /**
  * Keeps the webhooks of runs, as a part of a `RunStore`: a capability.
  *
- * When a run of a module ends or asks, the store makes a delivery for each endpoint that `RecoveryEvents.endpoints` names, in the
+ * When a run of a module ends or asks, the store makes a delivery for each endpoint that `StoreHost.endpoints` names, in the
  * same step (`newDeliveries` of `nest-agent-query/store-rules`). It is gone with the run. Of the deliveries of one run to one
  * endpoint, only the first that waits can be taken.
  *

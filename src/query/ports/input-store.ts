@@ -44,10 +44,10 @@ export interface InputsResolved extends Omit<Ended, 'next'> {
  * A run that asks has the status `input_required`. It is not active: it has no slot, and does not count for the limit of its
  * owner. It stays the first of its session. As soon as all its requests are resolved it waits again, before the younger runs
  * of its owner. If its handler still waits in a process, only that process may take it, until it parks the run or is gone;
- * otherwise the next attempt begins. Attempts that end in this way do not count for `RecoveryEvents.restarts`.
+ * otherwise the next attempt begins. Attempts that end in this way do not count for `StoreHost.restarts`.
  *
  * The store resolves requests that expire by itself, by its own clock and without a timer for each, and tells that by
- * `RecoveryEvents.resolved`. `nest-agent-query/store-rules` has what all stores do in the same way.
+ * `StoreHost.resolved`. `nest-agent-query/store-rules` has what all stores do in the same way.
  *
  * @example
  * class MyRunStore extends RunStore {

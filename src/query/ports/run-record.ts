@@ -160,9 +160,6 @@ export interface Ended {
 /** A run that was ended by a newer query while it asked. */
 export type Superseded = Required<Pick<Ended, 'run' | 'inputs'>>;
 
-/** What an attempt keeps besides envelopes: the state of its handler as JSON, or a file of the answer. */
-export type Kept = { state: string } | { file: TurnFile; content: Blob };
-
 /** Consecutive envelopes of a log. */
 export interface LogSlice {
   /** The number of the first envelope. */

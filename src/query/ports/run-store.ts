@@ -9,7 +9,6 @@ import type {
   EndedRuns,
   EndedRunsPage,
   Fork,
-  Kept,
   ListPage,
   ListPosition,
   LogSlice,
@@ -26,11 +25,11 @@ import { endedAmongAll } from './ended-runs.js';
 import type { InputStore } from './input-store.js';
 import { turnAmong } from './turn-rules.js';
 import { LocalSignals, type Signals } from './other-processes.js';
-import type { RecoveryEvents } from './recovery-events.js';
+import type { StoreHost } from './store-host.js';
 import type { Used, UsageStore } from './usage-store.js';
 import type { UploadStore } from './upload-store.js';
 
-export type { Awaitable, RecoveryEvents };
+export type { Awaitable, StoreHost };
 export * from './run-record.js';
 
 /**
@@ -79,7 +78,7 @@ export abstract class RunStore {
 
   /**
    * Starts runs that are ready: this process executes them from now on. A run is ready as soon as it is the first of its
-   * session, and fewer runs of its owner than `RecoveryEvents.maxRunningPerOwner` are ready or execute. Of the runs that wait
+   * session, and fewer runs of its owner than `StoreHost.maxRunningPerOwner` are ready or execute. Of the runs that wait
    * for that, those that wait for longest become ready first.
    *
    * Owners get slots in turn: a run that becomes ready belongs to a round, and the runs of a round are started before those of
@@ -101,13 +100,24 @@ export abstract class RunStore {
   abstract append(run: RunRef, envelope: string, used?: Used): void | Promise<void>;
 
   /**
-   * Keeps the state of a handler, together with everything that was appended before: the next attempt begins with it. A store
-   * whose runs have no other attempt does nothing with a state. Or keeps a file of the answer: it can be read when this has
-   * resolved. If the run has a file with the same content, the name and the type of that file stay.
+   * Saves the state of a handler, together with everything that was appended before: the next attempt begins with it. Default:
+   * nothing, for stores whose runs have no other attempt.
+   *
+   * @param state JSON
+   * @throws {QueryError} `interrupted`: this process does not execute the run, or not at this attempt · `storage_full`
+   */
+  saveCheckpoint(run: AttemptRef, state: string): Awaitable<void> {
+    void run;
+    void state;
+  }
+
+  /**
+   * Saves a file of the answer: it can be read when this has resolved. If the run has a file with the same content, the name and
+   * the type of that file stay.
    *
    * @throws {QueryError} `interrupted`: this process does not execute the run, or not at this attempt · `storage_full`
    */
-  abstract keep(run: AttemptRef, kept: Kept): Awaitable<void>;
+  abstract saveFile(run: AttemptRef, file: TurnFile, content: Blob): Awaitable<void>;
 
   /**
    * Ends a run that waits, asks, or executes in this process, in one step: appends `done`, sets the status, adds the turn to the
@@ -121,10 +131,10 @@ export abstract class RunStore {
 
   /**
    * Records what a caller asks of an unfinished run. `detach`: it continues when nobody follows it. `cancel`: the process that
-   * executes it shall cancel it. That process is told by `RecoveryEvents.asked`, also if a signal is lost. Returns whether it
+   * executes it shall cancel it. That process is told by `StoreHost.wished`, also if a signal is lost. Returns whether it
    * is new.
    */
-  abstract request(run: RunRef, what: 'cancel' | 'detach'): Awaitable<boolean>;
+  abstract wish(run: RunRef, what: 'cancel' | 'detach'): Awaitable<boolean>;
 
   /**
    * Returns the run, if this owner has it.
@@ -220,8 +230,8 @@ export abstract class RunStore {
    * next attempt, if it has one; otherwise it ends as `interrupted`. Called once, before anything else. Resolves when all runs
    * that are known by then are recovered. Default: there are none.
    */
-  open(events: RecoveryEvents): Awaitable<void> {
-    void events;
+  open(host: StoreHost): Awaitable<void> {
+    void host;
   }
 
   /** Closes everything that the store has open. Called when no run of this process is alive. Default: nothing is open. */
@@ -281,7 +291,7 @@ export abstract class RunStore {
 
   /**
    * Hands a run that this process executes over to the queue: it waits for its next attempt, and its log continues with
-   * `restarted`. The attempt does not count for `RecoveryEvents.restarts`. Returns false if this process does not own the run.
+   * `restarted`. The attempt does not count for `StoreHost.restarts`. Returns false if this process does not own the run.
    * Default: false, a run has one attempt.
    */
   handOver(run: AttemptRef): Awaitable<boolean> {

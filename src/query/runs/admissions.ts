@@ -204,7 +204,7 @@ export class Admissions {
   /** From now on the run continues when nobody follows it, wherever it executes. */
   async #detach(run: RunRecord): Promise<void> {
     const { store } = this.services;
-    const isChanged = await store.request(run, 'detach');
+    const isChanged = await store.wish(run, 'detach');
     this.scheduler.get(run.id)?.disconnects.ignore();
     if (isChanged) store.signals.send({ type: 'detach', runId: run.id });
   }

@@ -11,7 +11,7 @@ import { message } from '../contract/envelopes.js';
 import { type QueryError } from '../contract/errors.js';
 import { MemoryRunStore } from '../memory/memory-run-store.js';
 import type { HandlerFunction, Query } from '../ports/agent-handler.js';
-import type { RecoveryEvents, RunRecord, RunStore } from '../ports/run-store.js';
+import type { StoreHost, RunRecord, RunStore } from '../ports/run-store.js';
 import { type RunOptions } from '../options/query.options.js';
 import { Settings } from '../options/settings.js';
 import type { Envelope } from 'nest-agent-query-client';
@@ -432,7 +432,7 @@ describe('AgentService with a store that fails', () => {
       this.#fail('admit');
       return super.admit(...args);
     }
-    override open(events: RecoveryEvents) {
+    override open(events: StoreHost) {
       this.ready = () => events.ready();
     }
     override take(...args: Parameters<MemoryRunStore['take']>) {

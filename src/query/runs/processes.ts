@@ -37,7 +37,7 @@ export class Processes implements SignalReceiver {
       restarts: () => restarts,
       maxRunningPerOwner: () => options.maxRunningPerOwner,
       endpoints: (_, event) => settings.webhooks.keysFor(event),
-      asked: (runId, what) => this.receive({ type: what, runId }),
+      wished: (runId, what) => this.receive({ type: what, runId }),
       lost: (runId) => this.scheduler.lose(runId),
       recovered: (runId, ended) => this.#hasNews(runId, ended),
       resolved: (resolved) => this.resolved(resolved),
@@ -111,7 +111,7 @@ export class Processes implements SignalReceiver {
       if (found.status === 'waiting' || found.status === 'input_required') {
         if (await this.#endWaiting(found)) continue;
       } else {
-        if (!isAsked) await store.request(run, 'cancel');
+        if (!isAsked) await store.wish(run, 'cancel');
         isAsked = true;
         this.scheduler.get(run.id)?.stop(CANCELLED);
         store.signals.send({ type: 'cancel', runId: run.id });

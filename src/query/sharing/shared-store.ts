@@ -1,5 +1,5 @@
 import type { AgentHandler } from '../ports/agent-handler.js';
-import type { RecoveryEvents, RunRecord, RunStore } from '../ports/run-store.js';
+import type { StoreHost, RunRecord, RunStore } from '../ports/run-store.js';
 import type { SignalReceiver } from '../ports/other-processes.js';
 import type { Webhooks } from '../options/webhook-options.js';
 import { overriding } from '../platform/overriding.js';
@@ -9,7 +9,7 @@ interface SharingModule {
   handler: Pick<AgentHandler, 'restarts'>;
   webhooks: Pick<Webhooks, 'keysFor'>;
   /** Undefined until the module has started. */
-  events: RecoveryEvents | undefined;
+  host: StoreHost | undefined;
   /** The runs that were ended before. */
   held: RunRecord[];
 }
@@ -50,21 +50,21 @@ export class SharedStore {
         `QueryModule: ${modules} have the same store. Give each a name of its own, or a store of its own.`,
       );
     }
-    this.#members.set(name, { handler, webhooks, events: undefined, held: [] });
+    this.#members.set(name, { handler, webhooks, host: undefined, held: [] });
     const { signals } = this.store;
     return overriding(this.store, {
-      open: (events) => this.#recover(name, events),
+      open: (host) => this.#recover(name, host),
       signals: overriding(signals, { listen: (receiver) => this.#listen(receiver) }),
       close: () => this.#close(name),
     });
   }
 
-  async #recover(name: string, events: RecoveryEvents): Promise<void> {
+  async #recover(name: string, host: StoreHost): Promise<void> {
     const member = this.#members.get(name)!;
-    member.events = events;
+    member.host = host;
     this.#open.add(name);
-    for (const run of member.held.splice(0)) events.recovered(run.id, run);
-    await (this.#recovered ??= Promise.resolve(this.store.open(this.#events)));
+    for (const run of member.held.splice(0)) host.recovered(run.id, run);
+    await (this.#recovered ??= Promise.resolve(this.store.open(this.#host)));
   }
 
   #listen(receiver: SignalReceiver): Promise<void> {
@@ -82,34 +82,34 @@ export class SharedStore {
     if (this.#open.size === 0) await this.store.close();
   }
 
-  get #events(): RecoveryEvents {
+  get #host(): StoreHost {
     return {
       // A module that this process does not have may have no handler that can continue.
-      maxRunningPerOwner: (module) => this.#members.get(module)?.events?.maxRunningPerOwner(module),
+      maxRunningPerOwner: (module) => this.#members.get(module)?.host?.maxRunningPerOwner(module),
       restarts: (module) => this.#members.get(module)?.handler.restarts ?? 0,
       // Runs of a module may be ended before it has started.
       endpoints: (module, event) => this.#members.get(module)?.webhooks.keysFor(event) ?? [],
-      asked: (runId, what) => this.#tellAll((events) => events.asked(runId, what)),
-      lost: (runId) => this.#tellAll((events) => events.lost(runId)),
+      wished: (runId, what) => this.#tellAll((host) => host.wished(runId, what)),
+      lost: (runId) => this.#tellAll((host) => host.lost(runId)),
       recovered: (runId, ended) => this.#recoveredRun(runId, ended),
       resolved: (resolved) => {
-        const events = this.#members.get(ownerOfModule(resolved.run.owner).module)?.events;
-        if (events) events.resolved(resolved);
+        const host = this.#members.get(ownerOfModule(resolved.run.owner).module)?.host;
+        if (host) host.resolved(resolved);
         else this.#recoveredRun(resolved.run.id, resolved.run.end && resolved.run);
       },
-      ready: () => this.#tellAll((events) => events.ready()),
+      ready: () => this.#tellAll((host) => host.ready()),
     };
   }
 
   #recoveredRun(runId: string, ended: RunRecord | undefined): void {
     const member = ended && this.#members.get(ownerOfModule(ended.owner).module);
     // Its followers are told by any module.
-    if (!member) this.#tellAll((events) => events.recovered(runId, undefined));
-    else if (member.events) member.events.recovered(runId, ended);
+    if (!member) this.#tellAll((host) => host.recovered(runId, undefined));
+    else if (member.host) member.host.recovered(runId, ended);
     else member.held.push(ended);
   }
 
-  #tellAll(tell: (events: RecoveryEvents) => void): void {
-    for (const { events } of this.#members.values()) if (events) tell(events);
+  #tellAll(tell: (host: StoreHost) => void): void {
+    for (const { host } of this.#members.values()) if (host) tell(host);
   }
 }

@@ -76,7 +76,7 @@ describe('the retention of a file', () => {
     const { run } = await store.admit(admissionOf());
     for (let i = 0; i < 250; i++) {
       void store.append(run, JSON.stringify(message('x')));
-      await store.keep(run, { state: `${i}` });
+      await store.saveCheckpoint(run, `${i}`);
     }
     await store.end(run, COMPLETED, keptAnswer());
     expect(await countOf('log')).toBeGreaterThanOrEqual(250);

@@ -3,7 +3,7 @@ import { Logger } from '@nestjs/common';
 import {
   INTERRUPTED,
   QueryError,
-  type RecoveryEvents,
+  type StoreHost,
   type RunEnd,
   type RunRecord,
   type TurnAnswer,
@@ -36,7 +36,7 @@ const CONCURRENCY = 4;
 export class Recovery {
   static readonly #logger = new Logger('Recovery');
   readonly #stopping = new AbortController();
-  #events: RecoveryEvents | undefined;
+  #host: StoreHost | undefined;
   #watching: Promise<void> | undefined;
   #round: Promise<void> | undefined;
   #renewing: Promise<Heartbeat | undefined> | undefined;
@@ -57,11 +57,11 @@ export class Recovery {
   ) {}
 
   /** Acquires the lease and recovers the runs that are orphaned now. */
-  async start(events: RecoveryEvents): Promise<void> {
+  async start(host: StoreHost): Promise<void> {
     await this.lease.acquire();
-    this.#events = events;
-    this.limits.of = (module) => events.maxRunningPerOwner(module);
-    this.outbox.endpointsOf = (module, event) => events.endpoints(module, event);
+    this.#host = host;
+    this.limits.of = (module) => host.maxRunningPerOwner(module);
+    this.outbox.endpointsOf = (module, event) => host.endpoints(module, event);
     await this.#recoverOrphaned();
     await this.limits.balanceAll();
     this.#watching = this.#watch();
@@ -70,7 +70,7 @@ export class Recovery {
   /** Makes sure that the lease is valid, if this process has not renewed it in time: it may have been frozen. */
   async renewLate(): Promise<void> {
     // Before the start there is no lease that could be renewed.
-    if (!this.#events || !this.database.driver.isShared || !this.lease.mayHaveEnded) return;
+    if (!this.#host || !this.database.driver.isShared || !this.lease.mayHaveEnded) return;
     await this.#renewOnce();
   }
 
@@ -118,8 +118,8 @@ export class Recovery {
     const heartbeat = await this.lease.renew();
     if (!heartbeat) return this.#loseRuns();
     for (const { id, cancelled, detached } of heartbeat.asked) {
-      if (cancelled) this.#events!.asked(id, 'cancel');
-      if (detached) this.#events!.asked(id, 'detach');
+      if (cancelled) this.#host!.wished(id, 'cancel');
+      if (detached) this.#host!.wished(id, 'detach');
     }
     return heartbeat;
   }
@@ -129,7 +129,7 @@ export class Recovery {
     Recovery.#logger.warn(
       `This process was silent for more than ${this.lease.leaseMs} ms: other processes own its ${runs.length} runs now.`,
     );
-    for (const { id } of runs) this.#events!.lost(id);
+    for (const { id } of runs) this.#host!.lost(id);
     await this.lease.acquire();
   }
 
@@ -138,10 +138,10 @@ export class Recovery {
     if (!this.database.driver.isShared) await this.database.synchronize();
     await this.#recoverOrphaned();
     for (const resolved of await expireInputs(this.database, this.limits.of, this.outbox))
-      this.#events!.resolved(resolved);
+      this.#host!.resolved(resolved);
     await this.#returnStrays();
     await this.limits.balanceAll();
-    this.#events!.ready();
+    this.#host!.ready();
   }
 
   #report(error: unknown): void {
@@ -185,7 +185,7 @@ export class Recovery {
   async #recover(run: OrphanedRun): Promise<void> {
     const { database, limits } = this;
     const isPaused = run.status !== 'running';
-    const mayGoOn = isPaused ? run.survives === 1 : run.lost < this.#events!.restarts(run.module);
+    const mayGoOn = isPaused ? run.survives === 1 : run.lost < this.#host!.restarts(run.module);
     if (run.cancelled || !mayGoOn) {
       const answer = await database.attempt((db) => readAnswer(db, run.id, voidRanges(run.void)));
       return this.#end(run, run.cancelled ? { status: 'cancelled' } : INTERRUPTED, answer);
@@ -210,8 +210,8 @@ export class Recovery {
   }
 
   #tell(run: OrphanedRun, ended: RunRecord | undefined): void {
-    this.#events!.recovered(run.id, ended);
-    this.#events!.ready();
+    this.#host!.recovered(run.id, ended);
+    this.#host!.ready();
   }
 
   /**

@@ -1,5 +1,5 @@
 import { sql } from 'kysely';
-import { newDeliveries, type RecoveryEvents, type RunEvent, type StoredDelivery } from '../../query/index.js';
+import { newDeliveries, type StoreHost, type RunEvent, type StoredDelivery } from '../../query/index.js';
 import type { Driver } from '../drivers/driver.js';
 import type { Db, Tables } from '../schema/tables.js';
 import { statementWith } from './run-rows.js';
@@ -21,8 +21,8 @@ export type NewDelivery = Pick<Tables['deliveries'], (typeof COLUMNS)[number]>;
 
 /** Makes the deliveries of events, in the transactions of these events. */
 export class Outbox {
-  /** See `RecoveryEvents.endpoints`. `Recovery` sets it. */
-  endpointsOf: RecoveryEvents['endpoints'] = () => [];
+  /** See `StoreHost.endpoints`. `Recovery` sets it. */
+  endpointsOf: StoreHost['endpoints'] = () => [];
 
   rowsOf(module: string, event: RunEvent): NewDelivery[] {
     return newDeliveries(event, (name) => this.endpointsOf(module, name)).map(rowOf);

@@ -9,7 +9,7 @@ export const LOCKED_AT_ONCE = 64;
 
 /** The limits of runs that execute per owner: tells them, and makes deferred runs ready. */
 export class OwnerLimits {
-  /** How many runs of an owner a module executes; see `RecoveryEvents.maxRunningPerOwner`. `Recovery` sets it. */
+  /** How many runs of an owner a module executes; see `StoreHost.maxRunningPerOwner`. `Recovery` sets it. */
   of: LimitOf = () => Infinity;
   /** Asks whether owners have deferred runs. */
   readonly #ends = new Batches(

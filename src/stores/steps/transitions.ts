@@ -115,7 +115,7 @@ export function endingOfIdle(
   return { id, attempt, process: undefined, log: undefined, end, endedAt, answer: new KeptAnswer().value };
 }
 
-/** How many runs of an owner may execute, by module; see `RecoveryEvents.maxRunningPerOwner`. */
+/** How many runs of an owner may execute, by module; see `StoreHost.maxRunningPerOwner`. */
 export type LimitOf = (module: string) => number | undefined;
 
 /**

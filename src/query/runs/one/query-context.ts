@@ -51,7 +51,7 @@ export class ContextOfRun {
       ...(await this.#conversation(run, sessionTurns, earlier)),
       resumed: attempt === 1 ? undefined : { attempt, state },
       ask: async (...asked) => this.#asking(...asked),
-      checkpoint: async (newState) => this.store.keep(run, { state: checkpointText(newState) }),
+      checkpoint: async (newState) => this.store.saveCheckpoint(run, checkpointText(newState)),
       get signal() {
         return signal();
       },

@@ -280,7 +280,7 @@ export class Runner implements LiveRun {
     const finished = await store.end(record, this.#end!, kept);
     // The run waited here, but another process has started it by now.
     if (!finished && record.status === 'waiting') {
-      await store.request(record, 'cancel');
+      await store.wish(record, 'cancel');
       store.signals.send({ type: 'cancel', runId: this.id });
     }
     return finished;

@@ -2,8 +2,8 @@ import type { WebhookEvent } from 'nest-agent-query-client';
 import type { InputsResolved } from './input-store.js';
 import type { RunRecord } from './run-record.js';
 
-/** What a store reports about runs that it recovers. */
-export interface RecoveryEvents {
+/** What a store asks of the service that opened it, and tells it. */
+export interface StoreHost {
   /** How often a run of a module may be executed again after its process was lost. */
   restarts(module: string): number;
   /**
@@ -13,8 +13,8 @@ export interface RecoveryEvents {
   maxRunningPerOwner(module: string): number | undefined;
   /** The keys of the endpoints of a module that get a webhook of an event: see `DeliveryStore`. */
   endpoints(module: string, event: WebhookEvent): readonly string[];
-  /** Another process has asked something of a run of this process: see `RunStore.request`. Told again while the run executes. */
-  asked(runId: string, what: 'cancel' | 'detach'): void;
+  /** Another process has asked something of a run of this process: see `RunStore.wish`. Told again while the run executes. */
+  wished(runId: string, what: 'cancel' | 'detach'): void;
   /** This process does not own the run any more. Its handler must stop; nothing that it emits is kept. */
   lost(runId: string): void;
   /** A run of a process that is gone has a new attempt or an end: then `ended` is the run. */
