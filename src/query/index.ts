@@ -20,7 +20,7 @@ export { joinedSlice } from './event-log/log-slices.js';
 export { type LogText, LogTexts, type ReadLog } from './event-log/log-texts.js';
 export { type FollowedRun, RunStream } from './event-log/run-stream.js';
 export { emittedFile } from './files/answer-files.js';
-export { FileContent, filePartOf, HEAD_BYTES, typeOfHead } from './files/content.js';
+export { BodyContent, filePartOf, HEAD_BYTES, typeOfHead } from './files/content.js';
 export { linkFile } from './files/link-file.js';
 export * from './files/process-directories.js';
 export { CORS_OPTIONS } from './http/cors.js';

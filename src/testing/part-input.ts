@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { FileContent, filePartOf, type QueryPart } from '../query/index.js';
+import { BodyContent, filePartOf, type QueryPart } from '../query/index.js';
 
 /** A file that a test sends or gives to a handler. */
 export interface FileInput {
@@ -42,7 +42,7 @@ export async function queryPartOf(input: PartInput): Promise<QueryPart> {
   if (typeof input === 'string') return { type: 'text', text: input };
   const { name, mimeType, bytes } = await bytesOf(input);
   const sha256 = createHash('sha256').update(bytes).digest('hex');
-  return filePartOf(new FileContent(bytes.length, sha256, bytes), name, mimeType);
+  return filePartOf(new BodyContent(bytes.length, sha256, bytes), name, mimeType);
 }
 
 async function bytesOf(input: FileInput | File): Promise<NamedBytes> {

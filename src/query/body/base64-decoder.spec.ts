@@ -6,7 +6,7 @@ import fc from 'fast-check';
 import { casesOf } from '../../../test/support/long-form.js';
 import { faultIn } from '../../../test/support/body-oracle.mjs';
 import { Base64Decoder, type Base64Fault } from './base64-decoder.js';
-import type { FileContent } from '../files/content.js';
+import type { BodyContent } from '../files/content.js';
 import { BodyContents } from '../files/body-contents.js';
 import { DEFAULT_BODY_LIMITS } from '../options/table.js';
 import { Spool } from '../files/spool.js';
@@ -28,7 +28,7 @@ describe('The base64 decoder', () => {
   });
 
   /** Decodes the bytes of a string in pieces, as the scanner does. */
-  function decode(pieces: Buffer[]): FileContent | Base64Fault {
+  function decode(pieces: Buffer[]): BodyContent | Base64Fault {
     const decoder = new Base64Decoder(new BodyContents(DEFAULT_BODY_LIMITS, spool).begin());
     for (const piece of pieces) {
       const end = decoder.decode(piece, 0, piece.length);

@@ -1,5 +1,5 @@
 import type { ContentWriter } from '../files/body-contents.js';
-import type { FileContent } from '../files/content.js';
+import type { BodyContent } from '../files/content.js';
 
 /** Takes the place of a `base64` string that does not follow RFC 4648 §4. */
 export class Base64Fault {
@@ -78,7 +78,7 @@ export class Base64Decoder {
   }
 
   /** Ends the string, and returns its content or its fault. */
-  end(): FileContent | Base64Fault {
+  end(): BodyContent | Base64Fault {
     if (!this.fault && this.characters % 4 !== 0) {
       this.fail('ends inside a group of 4 characters: it was cut off, or its padding ("=") is missing');
     }

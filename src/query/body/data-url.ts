@@ -1,4 +1,4 @@
-import type { FileContent } from '../files/content.js';
+import type { BodyContent } from '../files/content.js';
 import type { Base64Fault } from './base64-decoder.js';
 
 /** The most characters before the comma of a `data:` URL. */
@@ -19,7 +19,7 @@ export class DataUrl {
    */
   constructor(
     readonly mimeType: string,
-    readonly content: FileContent | Base64Fault,
+    readonly content: BodyContent | Base64Fault,
   ) {}
 }
 

@@ -1,5 +1,5 @@
 import { limitExceeded } from '../contract/refusals.js';
-import { FileContent } from '../files/content.js';
+import { BodyContent } from '../files/content.js';
 import type { BodyLimits } from '../options/table.js';
 import { Base64Fault } from './base64-decoder.js';
 import { DataUrl } from './data-url.js';
@@ -25,12 +25,12 @@ export class JsonDocument {
   /** The places of the open arrays and objects; undefined where nothing is said about what is inside. */
   private readonly places: (BodyPlace | undefined)[] = [];
   private values = 0;
-  private readonly contents = new Set<FileContent>();
+  private readonly contents = new Set<BodyContent>();
 
   constructor(
     private readonly limits: BodyLimits,
     private readonly body: BodyPlace,
-    private readonly drop: (content: FileContent) => void,
+    private readonly drop: (content: BodyContent) => void,
   ) {}
 
   /** The innermost array or object; undefined outside of all. */
@@ -94,28 +94,28 @@ export class JsonDocument {
   add(value: unknown): void {
     const { container } = this;
     const content = value instanceof DataUrl ? value.content : value;
-    if (content instanceof FileContent) this.contents.add(content);
+    if (content instanceof BodyContent) this.contents.add(content);
     if (container === undefined) this.value = value;
     else if (Array.isArray(container)) container.push(value);
     else setMember(container, this.names[this.names.length - 1]!, value);
   }
 
   /** Ends the document. Returns its value, and the contents in it. */
-  end(): { value: unknown; contents: FileContent[] } {
+  end(): { value: unknown; contents: BodyContent[] } {
     return { value: this.value, contents: [...this.contents] };
   }
 
   /** A part that is not a file loses its content. */
   private closePart(part: Part): void {
     const { type, base64 } = part;
-    if (type === 'file' || !(base64 instanceof FileContent || base64 instanceof Base64Fault)) return;
+    if (type === 'file' || !(base64 instanceof BodyContent || base64 instanceof Base64Fault)) return;
     this.dropIn(base64);
     delete part.base64;
   }
 
   private dropIn(value: unknown): void {
     const content = value instanceof DataUrl ? value.content : value;
-    if (content instanceof FileContent) {
+    if (content instanceof BodyContent) {
       this.contents.delete(content);
       this.drop(content);
     } else if (typeof content === 'object' && content !== null) {

@@ -6,7 +6,7 @@ import { casesOf } from '../../../test/support/long-form.js';
 import { readPlainly } from '../../../test/support/body-oracle.mjs';
 import { QueryError } from '../contract/errors.js';
 import { Base64Fault } from './base64-decoder.js';
-import { FileContent } from '../files/content.js';
+import { BodyContent } from '../files/content.js';
 import { BodyContents } from '../files/body-contents.js';
 import { JsonScanner } from './json-scanner.js';
 import { DEFAULT_BODY_LIMITS, type BodyLimits } from '../options/table.js';
@@ -118,7 +118,7 @@ describe('The scanner of a query', () => {
       '{"base64":"QQ==","kwargs":{"parts":[{"type":"file","base64":"QQ=="}]},"parts":[',
       '{"type":"file","base64":"QQ==","more":{"base64":"QQ=="},"list":[{"base64":"QQ=="}]},["base64"],[{"base64":"QQ=="}]]}',
     ]) as { parts: [{ base64: unknown }] };
-    expect(value.parts[0].base64).toBeInstanceOf(FileContent);
+    expect(value.parts[0].base64).toBeInstanceOf(BodyContent);
     value.parts[0].base64 = 'QQ==';
     expect(value).toEqual({
       base64: 'QQ==',
@@ -276,7 +276,7 @@ describe('The scanner of a query', () => {
     for (const part of Array.isArray(parts) ? (parts as ({ base64?: unknown } | null)[]) : []) {
       const held = part?.base64;
       if (held instanceof Base64Fault) part!.base64 = { fault: held.offset };
-      if (!(held instanceof FileContent)) continue;
+      if (!(held instanceof BodyContent)) continue;
       const bytes = Buffer.from(await (await held.file('a', 'a/b')).arrayBuffer());
       part!.base64 = { content: bytes.toString('hex') };
     }

@@ -1,7 +1,7 @@
 import { StringDecoder } from 'node:string_decoder';
 import { limitExceeded } from '../contract/refusals.js';
 import type { BodyContents } from '../files/body-contents.js';
-import type { FileContent } from '../files/content.js';
+import type { BodyContent } from '../files/content.js';
 import { Base64Decoder, type Base64Fault } from './base64-decoder.js';
 import { DataUrl, DataUrlHeader } from './data-url.js';
 import type { StringKind } from './places.js';
@@ -130,7 +130,7 @@ export class StringToken {
   }
 
   /** Ends the string at its closing quote, and returns its value. */
-  end(): string | FileContent | Base64Fault | DataUrl {
+  end(): string | BodyContent | Base64Fault | DataUrl {
     if (this.header) this.endHeader(this.header);
     if (!this.decoder) return this.text;
     const content = this.decoder.end();

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import fc from 'fast-check';
 import type { QueryError } from '../contract/errors.js';
 import { BodyContents } from '../files/body-contents.js';
-import { FileContent } from '../files/content.js';
+import { BodyContent } from '../files/content.js';
 import { Spool } from '../files/spool.js';
 import { type BodyLimits, DEFAULT_BODY_LIMITS } from '../options/table.js';
 import { Base64Fault } from './base64-decoder.js';
@@ -37,7 +37,7 @@ describe('The places of a document', () => {
   /** What was read, with contents as their texts and faults as their offsets. */
   function shown(value: unknown): unknown {
     if (value instanceof DataUrl) return { mimeType: value.mimeType, content: shown(value.content) };
-    if (value instanceof FileContent) return `bytes ${value.bytes!.toString('hex')}`;
+    if (value instanceof BodyContent) return `bytes ${value.bytes!.toString('hex')}`;
     if (value instanceof Base64Fault) return `fault at ${value.offset}`;
     return value;
   }

@@ -8,7 +8,7 @@ import { join } from 'node:path';
 import { Readable } from 'node:stream';
 import { brotliCompressSync, deflateSync, gzipSync } from 'node:zlib';
 import { Base64Fault } from './base64-decoder.js';
-import { FileContent } from '../files/content.js';
+import { BodyContent } from '../files/content.js';
 import { DEFAULT_BODY_LIMITS, type BodyLimits } from '../options/table.js';
 import { readBody, readParsed, type ReadDocument } from './read-body.js';
 import { BodyAborted, drain, refuseByLength } from './request-bytes.js';
@@ -344,7 +344,7 @@ describe('Reading a body', () => {
       const text = '{"parts":[{"type":"file","base64":"QQ=="}]}';
       for (const body of [text, Buffer.from(text), new TextEncoder().encode(text)]) {
         const { value } = (await parsed(body)) as { value: { parts: [{ base64: unknown }] } };
-        expect(value.parts[0].base64).toBeInstanceOf(FileContent);
+        expect(value.parts[0].base64).toBeInstanceOf(BodyContent);
       }
       await expect(parsed('{')).rejects.toMatchObject({ code: 'invalid_json' });
     });

@@ -1,5 +1,5 @@
 import { BodyContents } from '../files/body-contents.js';
-import type { FileContent } from '../files/content.js';
+import type { BodyContent } from '../files/content.js';
 import type { Spool } from '../files/spool.js';
 import type { Upload } from '../files/uploads.js';
 import type { SentContent } from '../ports/upload-store.js';
@@ -12,12 +12,12 @@ import { type BodyRequest, receiveBytes } from './request-bytes.js';
 
 export interface ReadDocument {
   /**
-   * What `JSON.parse` returns for the body, except the strings of files. In their places are a `FileContent` each, or a
+   * What `JSON.parse` returns for the body, except the strings of files. In their places are a `BodyContent` each, or a
    * `Base64Fault` if the string is not base64, or a `DataUrl` with one of both.
    */
   value: unknown;
   /** The contents in `value`. */
-  contents: FileContent[];
+  contents: BodyContent[];
   /**
    * Receives another content of the query, which the body has only named: it counts like those that the body has.
    *
@@ -25,7 +25,7 @@ export interface ReadDocument {
    * @param pointer the JSON Pointer of its part
    * @throws {QueryError} `limit_exceeded` · `storage_full` · `rate_limited` · `unavailable`
    */
-  receive(sent: SentContent, sha256: string, pointer: string): Promise<FileContent>;
+  receive(sent: SentContent, sha256: string, pointer: string): Promise<BodyContent>;
   /** Frees all contents and removes their files. Can be called again; does not reject for a file that is gone. */
   discard(): Promise<void>;
 }

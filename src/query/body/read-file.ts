@@ -4,7 +4,7 @@ import { QueryError } from '../contract/errors.js';
 import { bareType, faultOfFileName, faultOfMediaType } from '../contract/media-types.js';
 import { limitExceeded } from '../contract/refusals.js';
 import { BodyContents } from '../files/body-contents.js';
-import type { FileContent } from '../files/content.js';
+import type { BodyContent } from '../files/content.js';
 import type { Spool } from '../files/spool.js';
 import type { Upload } from '../files/uploads.js';
 import type { BodyLimits } from '../options/table.js';
@@ -15,7 +15,7 @@ import { type BodyRequest, receiveBytes } from './request-bytes.js';
 export interface ReadFile {
   name: string;
   mimeType: string;
-  content: FileContent;
+  content: BodyContent;
   /** Frees the content. Can be called again. */
   discard(): Promise<void>;
 }

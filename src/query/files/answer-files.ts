@@ -4,7 +4,7 @@ import { faultOfFileName, faultOfMediaType } from '../contract/media-types.js';
 import { limitExceeded } from '../contract/refusals.js';
 import type { EmittedContent, EmittedFileEnvelope } from 'nest-agent-query-client';
 import type { BodyLimits } from '../options/table.js';
-import type { FileContent } from './content.js';
+import type { BodyContent } from './content.js';
 import { BodyContents, type ContentWriter } from './body-contents.js';
 import type { Spool } from './spool.js';
 
@@ -13,7 +13,7 @@ export interface ReceivedFile {
   name: string;
   mimeType: string;
   /** To be discarded by the receiver. */
-  content: FileContent;
+  content: BodyContent;
 }
 
 /** Receives the files of one answer, one after another: in memory if they are small, in temporary files if they are large. */

@@ -2,7 +2,7 @@ import { jest } from '@jest/globals';
 import { mkdtemp, open, readdir, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import type { FileContent } from './content.js';
+import type { BodyContent } from './content.js';
 import { BodyContents } from './body-contents.js';
 import { DEFAULT_BODY_LIMITS } from '../options/table.js';
 import { Spool } from './spool.js';
@@ -30,7 +30,7 @@ describe('The content of a file part', () => {
     await rm(parent, { recursive: true });
   });
 
-  function write(contents: BodyContents, bytes: Buffer): FileContent {
+  function write(contents: BodyContents, bytes: Buffer): BodyContent {
     const writer = contents.begin('/parts/0/base64');
     for (let offset = 0; offset < bytes.length; offset += 40_000) {
       const piece = bytes.subarray(offset, offset + 40_000);

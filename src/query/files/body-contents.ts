@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { limitExceeded, refusalOfFiles } from '../contract/refusals.js';
 import type { BodyLimits } from '../options/table.js';
-import { FileContent } from './content.js';
+import { BodyContent } from './content.js';
 import type { ContentFile } from '../ports/file-store.js';
 import type { SentContent } from '../ports/upload-store.js';
 import type { Spool, SpoolFile } from './spool.js';
@@ -48,17 +48,17 @@ export class BodyContents {
   }
 
   /** Receives a content that a store keeps. @throws {QueryError} as `count` and `settled` · what opening and reading throw */
-  async receive(sent: SentContent, sha256: string, pointer: string): Promise<FileContent> {
+  async receive(sent: SentContent, sha256: string, pointer: string): Promise<BodyContent> {
     const { size } = sent;
     const file = size > this.limits.memoryBytes ? await sent.open?.() : undefined;
     if (!file) return this.#copy(sent.read(), pointer);
     this.#files.push(file);
     this.count(size, size, pointer);
     await this.settled();
-    return new FileContent(size, sha256, file);
+    return new BodyContent(size, sha256, file);
   }
 
-  async #copy(bytes: AsyncIterable<Uint8Array>, pointer: string): Promise<FileContent> {
+  async #copy(bytes: AsyncIterable<Uint8Array>, pointer: string): Promise<BodyContent> {
     const writer = this.begin(pointer);
     for await (const chunk of bytes) {
       writer.add(chunk);
@@ -93,7 +93,7 @@ export class BodyContents {
   }
 
   /** Removes one finished content, behind the disk work that is waiting. */
-  drop(content: FileContent): void {
+  drop(content: BodyContent): void {
     this.addStep(() => content.discard());
   }
 
@@ -180,17 +180,17 @@ export class ContentWriter {
   }
 
   /** Ends the content. A content on disk is complete once `BodyContents.settled` has resolved. */
-  finish(): FileContent {
+  finish(): BodyContent {
     if (!this.#file && !this.contents.reserveMemory(this.#size)) this.#file = this.contents.newFile();
     const file = this.#file;
     if (!file) {
       const bytes = this.#buffer.subarray(0, this.offset);
-      return new FileContent(this.#size, this.#hash.update(bytes).digest('hex'), bytes);
+      return new BodyContent(this.#size, this.#hash.update(bytes).digest('hex'), bytes);
     }
     this.#flush(file);
     this.contents.addStep(() => file.close());
     this.#freeBuffer();
-    return new FileContent(this.#size, this.#hash.digest('hex'), file);
+    return new BodyContent(this.#size, this.#hash.digest('hex'), file);
   }
 
   discard(): void {

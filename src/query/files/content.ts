@@ -9,7 +9,7 @@ import type { ContentFile } from '../ports/file-store.js';
 export const HEAD_BYTES = 4100;
 
 /** The decoded content of one file part, in memory or in a temporary file. */
-export class FileContent {
+export class BodyContent {
   /**
    * @param size bytes
    * @param sha256 of the content, 64 lower-case hexadecimal digits
@@ -86,7 +86,7 @@ export class FileContent {
  *
  * @throws {QueryError} `storage_full` · `unavailable`: the temporary file cannot be read
  */
-export async function filePartOf(content: FileContent, name: string, mimeType: string): Promise<FilePart> {
+export async function filePartOf(content: BodyContent, name: string, mimeType: string): Promise<FilePart> {
   const part = { type: 'file', name, mimeType, sha256: content.sha256 } as FilePart;
   const { bytes } = content;
   if (bytes) addFile(part, bytes);

@@ -1,6 +1,6 @@
 import { Logger } from '@nestjs/common';
 import { AnswerFiles } from './answer-files.js';
-import { FileContent } from './content.js';
+import { BodyContent } from './content.js';
 import type { Spool } from './spool.js';
 import { QueryError } from '../contract/errors.js';
 import type { BodyLimits } from '../options/table.js';
@@ -106,7 +106,7 @@ export class Files {
   async open(runId: string, { name, mimeType, size, sha256 }: TurnFile, opened: OpenedFiles): Promise<File> {
     const source = await this.#fetch(runId, sha256, size > this.limits.memoryBytes);
     if (!source) throw new QueryError('not_found', `The file ${JSON.stringify(name)} is no longer kept.`);
-    const content = new FileContent(size, sha256, source);
+    const content = new BodyContent(size, sha256, source);
     opened.add(content);
     return content.file(name, mimeType);
   }
@@ -125,10 +125,10 @@ export class Files {
 
 /** The files that a run has opened. They are removed when the run no longer needs them. */
 export class OpenedFiles {
-  #contents: FileContent[] = [];
+  #contents: BodyContent[] = [];
   #isClosed = false;
 
-  add(content: FileContent): void {
+  add(content: BodyContent): void {
     this.#contents.push(content);
     if (this.#isClosed) this.close();
   }

@@ -5,7 +5,7 @@ import type { BodyPlace } from '../body/places.js';
 import { QueryError } from '../contract/errors.js';
 import { invalidQuery, limitExceeded } from '../contract/refusals.js';
 import type { RunStream } from '../event-log/run-stream.js';
-import { FileContent } from '../files/content.js';
+import { BodyContent } from '../files/content.js';
 import { Settings } from '../options/settings.js';
 import { type HostRequest, requestPath } from '../platform/host.js';
 import { AgentService, type QueryOptions } from '../runs/agent.service.js';
@@ -17,7 +17,7 @@ import { ProblemFilter, type ProblemForm } from './problem.filter.js';
 
 /**
  * A query that a view of another protocol has made of a body. The `base64` of a file is what the body has at one of its places: a
- * `FileContent`, or the `Base64Fault` that is refused.
+ * `BodyContent`, or the `Base64Fault` that is refused.
  */
 export interface MadeQuery {
   parts: (
@@ -125,7 +125,7 @@ export class Endpoint {
           throw limitExceeded(limit, limits[limit], pointerOf(`/parts/${index}/${member}`));
       };
       if (part.type === 'text') check('textBytes', Buffer.byteLength(part.text), 'text');
-      else if (part.base64 instanceof FileContent) {
+      else if (part.base64 instanceof BodyContent) {
         filesBytes += part.base64.size;
         check('fileBytes', part.base64.size, 'base64');
         check('filesBytes', filesBytes, 'base64');

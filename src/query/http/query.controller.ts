@@ -39,7 +39,7 @@ import { prefersEventStream } from '../sse/accept.js';
 import { SseInterceptor } from '../sse/sse.interceptor.js';
 import { StreamsEnvelopes } from '../sse/streams-envelopes.js';
 import { type Caller, FromCaller, Owner } from './caller.js';
-import { FileBody } from './file.reader.js';
+import { FileBody } from './file.pipe.js';
 import { fileReply } from './file-reply.js';
 import type { AnswersDto } from './answers.dto.js';
 import type { ForkDto } from './fork.dto.js';
@@ -47,7 +47,7 @@ import { cursorOfRun } from './headers.js';
 import { ListDto, runListOf, TurnsDto, UsageDto, validated } from './list.dto.js';
 import { ProblemFilter } from './problem.filter.js';
 import type { QueryDto } from './query.dto.js';
-import { AnswersBody, ForkBody, QueryBody } from './query.reader.js';
+import { AnswersBody, ForkBody, QueryBody } from './query.pipe.js';
 
 /**
  * `{base}/query`. What callers send is validated as DTOs, `AgentService` returns an Observable of envelopes, and `SseInterceptor`

@@ -11,7 +11,7 @@ import {
   validateSync,
 } from 'class-validator';
 import { Base64Fault } from '../body/base64-decoder.js';
-import { FileContent } from '../files/content.js';
+import { BodyContent } from '../files/content.js';
 import type { FieldError } from 'nest-agent-query-client';
 import { faultsOfMetadata, type Metadata } from '../contract/metadata.js';
 import { faultsOf, invalidQuery } from '../contract/refusals.js';
@@ -32,7 +32,7 @@ export function HasNoFault(name: string, faultOf: (value: unknown) => string | u
 }
 
 function faultOfContent(value: unknown): string | undefined {
-  if (value instanceof FileContent) return undefined;
+  if (value instanceof BodyContent) return undefined;
   return value instanceof Base64Fault ? `${value.reason} (at offset ${value.offset})` : 'must be a string';
 }
 
@@ -73,7 +73,7 @@ export class FilePartDto implements FilePart {
   /** The content, decoded while it arrived. Absent when the file is open, and where the query only names the content. */
   @ValidateIf(({ base64, sha256 }: FilePartDto) => base64 !== undefined || sha256 === undefined)
   @HasNoFault('content', faultOfContent)
-  base64?: FileContent;
+  base64?: BodyContent;
 
   @ValidateIf(({ base64, sha256 }: FilePartDto) => base64 === undefined && sha256 !== undefined)
   @Matches(/^[0-9a-f]{64}$/, { message: 'must be a SHA-256: 64 lower-case hexadecimal digits' })
@@ -107,7 +107,7 @@ export class QueryDto implements Query {
  * Validates the body of a query, or throws `invalid_query` with every fault and its JSON Pointer. Members that are not part of the
  * interface are dropped.
  *
- * @param body the document as it was read, with a `FileContent` or a `Base64Fault` as the `base64` of a part
+ * @param body the document as it was read, with a `BodyContent` or a `Base64Fault` as the `base64` of a part
  * @param typed the rules of the host for kwargs; undefined where it has none
  */
 export async function validateQuery(body: unknown, typed: TypedKwargs | undefined): Promise<QueryDto> {

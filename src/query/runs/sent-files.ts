@@ -1,7 +1,7 @@
 import type { SentFile } from 'nest-agent-query-client';
 import { QueryError } from '../contract/errors.js';
 import { fileNotFound, refusalOfFiles } from '../contract/refusals.js';
-import { type FileContent, filePartOf } from '../files/content.js';
+import { type BodyContent, filePartOf } from '../files/content.js';
 import type { UploadStore } from '../ports/upload-store.js';
 import { storedOwner } from '../sharing/owners.js';
 import { draining } from './admissions.js';
@@ -34,7 +34,7 @@ export class SentFiles {
    */
   async keep(
     owner: string,
-    { name, mimeType, content }: { name: string; mimeType: string; content: FileContent },
+    { name, mimeType, content }: { name: string; mimeType: string; content: BodyContent },
   ): Promise<SentFile> {
     const { limits, rejectMismatchedTypes } = this.services.settings;
     const part = await filePartOf(content, name, mimeType);

@@ -9,7 +9,7 @@ import type { QueryDto } from './query.dto.js';
 
 /** Reads the query of a request. */
 @Injectable()
-export class QueryReader implements PipeTransform<PendingRequest, Promise<QueryDto | undefined>> {
+export class QueryPipe implements PipeTransform<PendingRequest, Promise<QueryDto | undefined>> {
   constructor(
     private readonly callers: CallerPipe,
     private readonly bodies: Bodies,
@@ -38,7 +38,7 @@ export class QueryReader implements PipeTransform<PendingRequest, Promise<QueryD
 
 /** Reads and validates a body without files. The body of a caller without access is not read. */
 @Injectable()
-abstract class DocumentReader<T> implements PipeTransform<PendingRequest, Promise<T>> {
+abstract class DocumentPipe<T> implements PipeTransform<PendingRequest, Promise<T>> {
   constructor(
     private readonly callers: CallerPipe,
     private readonly bodies: Bodies,
@@ -54,20 +54,20 @@ abstract class DocumentReader<T> implements PipeTransform<PendingRequest, Promis
 }
 
 @Injectable()
-export class AnswersReader extends DocumentReader<AnswersDto> {
+export class AnswersPipe extends DocumentPipe<AnswersDto> {
   protected validate = validateAnswers;
 }
 
 @Injectable()
-export class ForkReader extends DocumentReader<ForkDto> {
+export class ForkPipe extends DocumentPipe<ForkDto> {
   protected validate = validateFork;
 }
 
 /** A parameter of a route: the answers in the body. */
-export const AnswersBody = () => OfBothParameters(AnswersReader);
+export const AnswersBody = () => OfBothParameters(AnswersPipe);
 
 /** A parameter of a route: the fork in the body. */
-export const ForkBody = () => OfBothParameters(ForkReader);
+export const ForkBody = () => OfBothParameters(ForkPipe);
 
 /** A parameter of a route: the query in the body. Undefined where the caller resumes a run. */
-export const QueryBody = () => OfBothParameters(QueryReader);
+export const QueryBody = () => OfBothParameters(QueryPipe);

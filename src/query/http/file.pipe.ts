@@ -12,7 +12,7 @@ import { CallerPipe, OfBothParameters, type PendingRequest } from './caller.js';
 
 /** Reads the file of a request as it arrives. The body of a caller without access is not read. */
 @Injectable()
-export class FileReader implements PipeTransform<PendingRequest, Promise<ReadFile>> {
+export class FilePipe implements PipeTransform<PendingRequest, Promise<ReadFile>> {
   constructor(
     private readonly callers: CallerPipe,
     private readonly agent: AgentService,
@@ -56,4 +56,4 @@ function within(room: number, upload: Upload, maxBytes: number): Upload {
 }
 
 /** A parameter of a route: the file in the body. To be discarded by the route. */
-export const FileBody = () => OfBothParameters(FileReader);
+export const FileBody = () => OfBothParameters(FilePipe);
