@@ -36,6 +36,10 @@ export class TestClock extends Clock {
     return this.#add({ option, at: this.#now + ms, callback, everyMs: undefined });
   }
 
+  override startComputing(option: TimedOption, ms: number, callback: () => void): Timer {
+    return this.start(option, ms, callback);
+  }
+
   override repeat(option: TimedOption, ms: number, callback: () => void): Timer {
     return this.#add({ option, at: this.#now + ms, callback, everyMs: ms });
   }

@@ -1,3 +1,5 @@
+import process from 'node:process';
+
 /** The options whose times a clock measures. */
 export type TimedOption =
   | 'timeoutMs'
@@ -31,6 +33,21 @@ export class Clock {
   /** Calls a function once, after `ms` milliseconds, the time that the option sets. */
   start(_option: TimedOption, ms: number, callback: () => void): Timer {
     return setTimeout(callback, ms);
+  }
+
+  /**
+   * Calls a function once, when `ms` milliseconds have passed in which this process has used the processor for as long. On a busy
+   * machine that is later than `start`: work that only waits for the processor is not taken for endless.
+   */
+  startComputing(_option: TimedOption, ms: number, callback: () => void): Timer {
+    const [begun, before] = [performance.now(), process.cpuUsage()];
+    const timer = setInterval(() => {
+      const { user, system } = process.cpuUsage(before);
+      if (performance.now() - begun < ms || (user + system) / 1000 < ms) return;
+      clearInterval(timer);
+      callback();
+    }, ms / 8);
+    return timer;
   }
 
   /** Calls a function again and again. It does not keep the process alive. Otherwise as `start`. */

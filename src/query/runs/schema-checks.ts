@@ -4,7 +4,7 @@ import type { FieldError, InputRequest } from 'nest-agent-query-client';
 import { CODE_FOLDER } from '../platform/code-folder.cjs';
 import type { Clock } from '../platform/clock.js';
 
-/** How long one check may take, in milliseconds. */
+/** How long one check may compute, in milliseconds. */
 const CHECK_MS = 2_000;
 
 /** How much memory a check may take, in MiB. */
@@ -67,7 +67,7 @@ export class SchemaChecks {
     // As JSON: what is no JSON cannot be sent, and is not kept either.
     thread.postMessage(JSON.stringify(given));
     let ended: Promise<unknown> | undefined;
-    const timer = this.clock.start('schemaMs', CHECK_MS, () => void (ended = thread.terminate()));
+    const timer = this.clock.startComputing('schemaMs', CHECK_MS, () => void (ended = thread.terminate()));
     const result = await checked;
     this.clock.stop(timer);
     // A result may still come while the thread ends: it is too late, and the next check needs another thread.
