@@ -41,6 +41,19 @@ describe('The check at the end of each suite', () => {
     expect(await check.leaksAfter(10_000)).toEqual([]);
   });
 
+  it('ends a child process that is left, and no other one', async () => {
+    const left = spawn(process.execPath, ['-e', 'setInterval(() => {}, 1000)'], { stdio: 'ignore' });
+    const kept = spawn(process.execPath, ['-e', 'setInterval(() => {}, 1000)'], { stdio: 'ignore' });
+    kept.unref();
+    const ended = once(left, 'exit');
+    check.endChildren();
+    expect(await ended).toEqual([null, 'SIGKILL']);
+    expect([kept.exitCode, kept.signalCode]).toEqual([null, null]);
+    kept.ref();
+    kept.kill();
+    await once(kept, 'exit');
+  });
+
   it('finds a spool directory of this process until it is removed', async () => {
     const name = `nest-agent-query-00000000-${process.pid}-1-000000000000`;
     await mkdir(join(tmpdir(), name));

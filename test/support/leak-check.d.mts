@@ -2,4 +2,5 @@ export declare class LeakCheck {
   start(): Promise<void>;
   stop(): void;
   leaksAfter(milliseconds: number): Promise<string[]>;
+  endChildren(): void;
 }

@@ -21,13 +21,20 @@ export class LeakCheck {
   #handles = [];
   #spools = [];
   #workers = 0;
+  #children = new Set();
   #countWorker = ({ worker }) => {
     this.#workers++;
     worker.once('exit', () => this.#workers--);
   };
 
+  #addChild = ({ process: child }) => {
+    this.#children.add(child);
+    child.once('exit', () => this.#children.delete(child));
+  };
+
   async start() {
     subscribe('worker_threads', this.#countWorker);
+    subscribe('child_process', this.#addChild);
     this.#spools = await spoolDirectories();
     this.#handles = openHandles();
     // What Jest opens for a moment must not hide a leak of the same kind.
@@ -39,17 +46,23 @@ export class LeakCheck {
 
   stop() {
     unsubscribe('worker_threads', this.#countWorker);
+    unsubscribe('child_process', this.#addChild);
+  }
+
+  /** Ends the child processes that a failed test has left: they would hold the outputs of Jest, which then does not end. */
+  endChildren() {
+    // Those that do not keep this process alive are for later suites, too.
+    for (const child of this.#children) if (child._handle?.hasRef()) child.kill('SIGKILL');
   }
 
   /** Waits until nothing is left, for so many milliseconds at most; returns the names of what is left then. */
   async leaksAfter(milliseconds) {
     const deadline = Date.now() + milliseconds;
-    let leaks = await this.#leaks();
-    while (leaks.length > 0 && Date.now() < deadline) {
-      await new Promise((resolve) => setImmediate(resolve));
-      leaks = await this.#leaks();
+    for (let looks = 0; ; looks++) {
+      const leaks = await this.#leaks();
+      if (leaks.length === 0 || Date.now() >= deadline) return leaks;
+      await new Promise((resolve) => (looks < 20 ? setImmediate(resolve) : setTimeout(resolve, 2)));
     }
-    return leaks;
   }
 
   async #leaks() {

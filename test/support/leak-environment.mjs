@@ -66,6 +66,7 @@ export default class LeakEnvironment extends TestEnvironment {
     if (name !== 'run_finish') return;
     const leaks = await this.#check.leaksAfter(DEADLINE_MS);
     if (leaks.length === 0) return;
+    this.#check.endChildren();
     const error = new Error(`This suite leaves behind: ${leaks.join(', ')}.`);
     error.stack = error.message;
     // Thrown, it would hide the results of the tests.

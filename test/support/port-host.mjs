@@ -1,6 +1,6 @@
 /**
  * A host as `nest start` executes it: `node port-host.mjs <adapter> <port>` prints its URL when it listens. Its runs end with the
- * first line of its standard input.
+ * first line of its standard input; when it is told to stop, it waits for that longer than the next process takes to start.
  */
 import { once } from 'node:events';
 import process from 'node:process';
@@ -20,7 +20,7 @@ async function* handler() {
 
 class HostModule {}
 const app = await NestFactory.create(
-  { module: HostModule, imports: [QueryModule.forRoot({ handler })] },
+  { module: HostModule, imports: [QueryModule.forRoot({ handler, runs: { drainMs: 60_000 } })] },
   adapter === 'fastify' ? new FastifyAdapter() : new ExpressAdapter(),
   { logger: ['error'] },
 );
