@@ -3,7 +3,7 @@ import { Signals } from '../ports/other-processes.js';
 import type { LogSlice } from '../ports/run-store.js';
 import { EventLog } from './event-log.js';
 import { Follower, type Sink } from './follower.js';
-import { FollowerGroups } from './followers.js';
+import { FollowerGroups } from './follower-groups.js';
 import { joinedSlice } from './log-slices.js';
 import { UntoldNews } from './untold-news.js';
 import { casesOf } from '../../../test/support/long-form.js';

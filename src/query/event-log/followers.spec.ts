@@ -1,6 +1,6 @@
 import { once } from 'node:events';
 import { Signals } from '../ports/other-processes.js';
-import { FollowerGroups } from './followers.js';
+import { FollowerGroups } from './follower-groups.js';
 
 /** Signals to other processes that all get lost. */
 class LostSignals extends Signals {

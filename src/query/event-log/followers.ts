@@ -1,16 +1,11 @@
 import type { Awaitable } from '../ports/file-store.js';
 import type { FollowerChanged } from '../ports/run-listener.js';
 import type { LogSlice, RunRecord, RunStore } from '../ports/run-store.js';
+import { RemoteFollowers } from './remote-followers.js';
 import { UntoldNews } from './untold-news.js';
 
 /** The most groups that wait for the end of the tick: after more, the processor's caches would not hold the data of the first. */
 const MAX_PENDING = 64;
-
-/** How often a process says which runs it follows, and looks at their logs in case that a signal was lost. */
-const ROUND_MS = 5_000;
-
-/** A process that has not repeated `follow` for so many rounds has no followers of the run any more. */
-const MISSED_ROUNDS = 3;
 
 /** The process that executes a run is told that its followers have read on after so many characters of JSON. */
 const REPORTED_LENGTH = 16 * 1024;
@@ -29,8 +24,14 @@ interface Member {
   disconnect(): void;
 }
 
-/** Most runs have no followers in other processes. */
-const NOBODY = new Map<string, { offset: number; missedRounds: number }>();
+/** What holds the followers of all runs: `FollowerGroups`. */
+interface Groups {
+  readonly store: Pick<RunStore, 'signals' | 'read' | 'find'>;
+  readonly onChange: (event: 'followed' | 'unfollowed', change: FollowerChanged) => void;
+  /** How many callers of this process follow runs. */
+  size: number;
+  remove(group: Followers): void;
+}
 
 /** Groups whose log has news in this tick of the event loop. */
 let pending: Followers[] = [];
@@ -53,8 +54,8 @@ function flushAll(): void {
  */
 export class Followers {
   readonly #local = new Set<Member>();
-  /** Of each other process, how far its fastest follower has read. */
-  #remote = NOBODY;
+  /** Those of other processes. Most runs have none. */
+  #remote: RemoteFollowers | undefined;
   #listener: FollowersListener | undefined;
   #isLive = false;
   #hasEnded = false;
@@ -67,13 +68,13 @@ export class Followers {
 
   constructor(
     public run: Pick<RunRecord, 'id' | 'owner' | 'sessionId'>,
-    private readonly groups: FollowerGroups,
+    private readonly groups: Groups,
   ) {
     this.#untold = new UntoldNews(run, groups.store);
   }
 
   get size(): number {
-    return this.#local.size + this.#remote.size;
+    return this.#local.size + this.#remoteSize;
   }
 
   /** Whether the news of the run comes from another process. */
@@ -116,10 +117,10 @@ export class Followers {
    */
   detach(hasEnded: boolean): void {
     this.#listener = undefined;
-    if (this.#remote.size > 0) this.#tellOthers('news', hasEnded ? this.#untold.take() : undefined);
+    if (this.#remoteSize > 0) this.#tellOthers('news', hasEnded ? this.#untold.take() : undefined);
     this.#isLive = false;
     this.#hasEnded = hasEnded;
-    this.#remote.clear();
+    this.#remote = undefined;
     this.#left();
     this.report();
   }
@@ -161,11 +162,9 @@ export class Followers {
   /** Another process has followers of the run. */
   followedBy(process: string, offset: number): void {
     if (!this.#listener) return;
-    const isKnown = this.#remote.has(process);
-    const areOthersTold = this.#remote.size > 0;
-    if (this.#remote === NOBODY) this.#remote = new Map();
-    this.#remote.set(process, { offset, missedRounds: 0 });
-    if (isKnown) return this.advanced();
+    const areOthersTold = this.#remoteSize > 0;
+    const isNew = (this.#remote ??= new RemoteFollowers()).add(process, offset);
+    if (!isNew) return this.advanced();
     this.#joined();
     if (process === 'unknown') return;
     this.leftBy('unknown');
@@ -176,13 +175,12 @@ export class Followers {
   }
 
   leftBy(process: string): void {
-    if (this.#remote.delete(process)) this.#left();
+    if (this.#remote?.remove(process)) this.#left();
   }
 
   /** Forgets the followers of processes that have not been heard of for long. */
   checkRemote(): void {
-    for (const [process, remote] of this.#remote)
-      if (++remote.missedRounds > MISSED_ROUNDS) this.leftBy(process);
+    for (const process of this.#remote?.missing() ?? []) this.leftBy(process);
   }
 
   /** Tells the process that executes the run about the followers here. */
@@ -207,7 +205,7 @@ export class Followers {
 
   flush(): void {
     this.#isPending = false;
-    if (this.#remote.size > 0) this.#tellOthers('news', this.#isLive ? this.#untold.take() : undefined);
+    if (this.#remoteSize > 0) this.#tellOthers('news', this.#isLive ? this.#untold.take() : undefined);
     for (const follower of this.#local) follower.notify();
     this.advanced();
   }
@@ -219,9 +217,8 @@ export class Followers {
 
   /** How far the fastest follower has read, in characters of JSON; 0 without followers. */
   get offset(): number {
-    let fastest = 0;
+    let fastest = this.#remote?.offset ?? 0;
     for (const { offset } of this.#local) fastest = Math.max(fastest, offset);
-    for (const { offset } of this.#remote.values()) fastest = Math.max(fastest, offset);
     return fastest;
   }
 
@@ -250,6 +247,10 @@ export class Followers {
     for (const follower of this.#local) follower.disconnect();
   }
 
+  get #remoteSize(): number {
+    return this.#remote?.size ?? 0;
+  }
+
   #joined(): void {
     if (this.size === 1) this.#listener?.followed();
   }
@@ -273,67 +274,5 @@ export class Followers {
 
   #tellOthers(type: 'news' | 'started', slice?: LogSlice): void {
     this.#signals.send({ type, runId: this.run.id, ...(slice && { slice }) });
-  }
-}
-
-/** The followers of all runs that somebody follows, or that this process has. */
-export class FollowerGroups {
-  /** How many callers of this process follow runs. */
-  size = 0;
-  readonly #groups = new Map<string, Followers>();
-  #timer: NodeJS.Timeout | undefined;
-
-  /** @param store has the logs. What others are told is what it returns at once: what it has in memory */
-  constructor(
-    readonly store: Pick<RunStore, 'signals' | 'read' | 'find'>,
-    readonly onChange: (event: 'followed' | 'unfollowed', change: FollowerChanged) => void = () => undefined,
-  ) {}
-
-  of(run: Followers['run']): Followers {
-    let group = this.#groups.get(run.id);
-    if (!group) {
-      group = new Followers(run, this);
-      this.#groups.set(run.id, group);
-      if (this.store.signals.isShared) this.#timer ??= setInterval(() => this.#round(), ROUND_MS).unref();
-    }
-    return group;
-  }
-
-  /** The followers of a run, if there are any or this process has the run. */
-  get(runId: string): Followers | undefined {
-    return this.#groups.get(runId);
-  }
-
-  /** Resolves when the followers of the runs of a session have left, which they do at the end of the log. */
-  async emptied(owner: string, sessionId: string): Promise<void> {
-    const groups = [...this.#groups.values()].filter(
-      ({ run }) => run.owner === owner && run.sessionId === sessionId,
-    );
-    await Promise.all(groups.map((group) => group.emptied()));
-  }
-
-  remove({ run }: Followers): void {
-    this.#groups.delete(run.id);
-    if (this.#groups.size > 0) return;
-    clearInterval(this.#timer);
-    this.#timer = undefined;
-  }
-
-  /** Signals may have been lost: all followers of runs in other processes look at the log. */
-  catchUp(): void {
-    for (const group of this.#groups.values()) {
-      if (!group.isElsewhere) continue;
-      group.report();
-      group.notify();
-    }
-  }
-
-  disconnectElsewhere(): void {
-    for (const group of this.#groups.values()) if (group.isElsewhere) group.disconnectAll();
-  }
-
-  #round(): void {
-    for (const group of this.#groups.values()) group.checkRemote();
-    this.catchUp();
   }
 }

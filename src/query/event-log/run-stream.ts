@@ -6,7 +6,7 @@ import { doneText } from '../contract/envelopes.js';
 import type { Envelope, RunEnd, RunView } from 'nest-agent-query-client';
 import { EventLog } from './event-log.js';
 import { Follower, type Sink } from './follower.js';
-import { FollowerGroups } from './followers.js';
+import { FollowerGroups } from './follower-groups.js';
 import { stackForLog } from '../platform/text-for-log.js';
 import type { ReadLog } from './log-texts.js';
 

@@ -1,6 +1,7 @@
 import type { Logger } from '@nestjs/common';
 import type { RunEnd } from 'nest-agent-query-client';
-import { FollowerGroups, type Followers } from '../event-log/followers.js';
+import { FollowerGroups } from '../event-log/follower-groups.js';
+import type { Followers } from '../event-log/followers.js';
 import { Files } from '../files/files.js';
 import type { Spool } from '../files/spool.js';
 import { MemoryFileStore } from '../memory/memory-file-store.js';
