@@ -81,7 +81,7 @@ export class Calls {
     const made = key === undefined ? query : { ...query, metadata: { [CALL_KEY]: key } };
     const path = endpoint.pathBeside(request, this.settings.path);
     const idempotencyKey = idempotencyKeyOf(request);
-    const options = { owner, path, idempotencyKey, detached, request: request as never };
+    const options = { owner, path, idempotencyKey, detached, request };
     const stream = await endpoint.submit(exchange.takeBody(), made, options, pointerOf);
     const { run } = await stream.admitted;
     return { run: run!, owner, endpoint, stream };
@@ -92,7 +92,7 @@ export class Calls {
     const { exchange, mcpReq } = call;
     const run = await endpoint.agent.find(owner, runOfState(mcpReq.requestState(), factsOf(call, owner)));
     await exchange.release();
-    const stream = endpoint.agent.follow(owner, run.id, 0, { request: exchange.request as never });
+    const stream = endpoint.agent.follow(owner, run.id, 0, { request: exchange.request });
     return { run, owner, endpoint, stream };
   }
 

@@ -1,6 +1,6 @@
 import { type CanActivate, type ExecutionContext, Inject, Injectable } from '@nestjs/common';
 import { HttpAdapterHost } from '@nestjs/core';
-import { type CallerRequest, type HostRequest, isQueryOf } from '../../query/index.js';
+import { type HostRequest, isQueryOf } from '../../query/index.js';
 import { isChecked, ownerOf } from '../owners.js';
 import { tooManyQueries } from '../refusals.js';
 import { QueryRates, WINDOW_SECONDS } from './query-rates.js';
@@ -47,7 +47,7 @@ export class RateLimitGuard implements CanActivate {
 
   async #ownerOf(request: HostRequest): Promise<string> {
     const { owner = ownerIfChecked } = this.options;
-    return (await owner(request as CallerRequest)) ?? ANONYMOUS;
+    return (await owner(request)) ?? ANONYMOUS;
   }
 }
 

@@ -57,7 +57,7 @@ export class OwnerPipe implements PipeTransform<PendingRequest, Awaitable<string
       this.observers.ownerIs(request, owner);
       return owner;
     };
-    const owner = this.settings.owner(request as never);
+    const owner = this.settings.owner(request);
     return isThenable(owner) ? Promise.resolve(owner).then(known) : known(owner);
   }
 }
@@ -87,11 +87,11 @@ export class CallerPipe implements PipeTransform<PendingRequest, Awaitable<Calle
 function callerOf(request: HostRequest, owner: string): Caller {
   const cursor = cursorOf(request);
   const path = requestPath(request);
-  if (cursor) return { owner, cursor, path, request: request as never };
+  if (cursor) return { owner, cursor, path, request };
   const idempotencyKey = idempotencyKeyOf(request);
   const afterTurn = afterTurnOf(request);
   const detached = prefersAsync(header(request, 'prefer'));
-  return { owner, cursor, path, idempotencyKey, afterTurn, detached, request: request as never };
+  return { owner, cursor, path, idempotencyKey, afterTurn, detached, request };
 }
 
 /** A parameter of a route: who asks, and what the head of the request says. */

@@ -163,7 +163,7 @@ export class QueryController {
     if (!prefersEventStream(request)) return run;
     const cursor = cursorOfRun(runId, request, after);
     const hasAll = run.endedAt !== null && cursor === run.events;
-    if (!hasAll) return this.agent.follow(owner, runId, cursor, { request: request as never });
+    if (!hasAll) return this.agent.follow(owner, runId, cursor, { request });
     response.status(204);
     return undefined;
   }
@@ -200,7 +200,7 @@ export class QueryController {
     const options = { detached: !follows, after };
     const { run, before } = await this.agent.inputs.answer(owner, runId, answers, options);
     if (!follows || before === undefined) return run;
-    return this.agent.follow(owner, runId, after ?? before, { request: request as never });
+    return this.agent.follow(owner, runId, after ?? before, { request });
   }
 
   /** Returns the webhooks of a run. */

@@ -1,8 +1,9 @@
-import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:http';
 import type { HttpAdapterHost } from '@nestjs/core';
 
 /** A request as the host's adapter passes it on: Express passes Node's own, Fastify wraps it. */
-export type HostRequest = (IncomingMessage & { raw?: undefined }) | { raw: IncomingMessage };
+export type HostRequest =
+  (IncomingMessage & { raw?: undefined }) | { raw: IncomingMessage; headers: IncomingHttpHeaders };
 
 /** A response as the host's adapter passes it on. */
 export type HostResponse = {

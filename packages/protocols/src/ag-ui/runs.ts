@@ -17,7 +17,7 @@ export async function followed(
 ): Promise<EventStream> {
   const { inputs } = await agent.inputs.of(owner, run.id);
   const resolved = new Set(inputs.flatMap(({ id, resolved: isResolved }) => (isResolved ? [id] : [])));
-  const envelopes = agent.follow(owner, run.id, 0, { request: request as never });
+  const envelopes = agent.follow(owner, run.id, 0, { request });
   return new EventStream(envelopes, new AgUiForm(run, { ...shown, resolved }));
 }
 

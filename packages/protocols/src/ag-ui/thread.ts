@@ -80,7 +80,7 @@ export class Thread {
     const query = { parts: parts.map(({ part }) => part), kwargs, metadata };
     const { owner, request } = this;
     const idempotencyKey = `ag-ui:${digestOf([threadId, runId])}`;
-    const all = { ...options, owner, path, idempotencyKey, request: request as never };
+    const all = { ...options, owner, path, idempotencyKey, request };
     const stream = await this.endpoint.submit(body, query, all, (pointer) => placeOf(pointer, parts));
     const { run } = await stream.admitted;
     return new EventStream(stream, new AgUiForm(run, this.#names));

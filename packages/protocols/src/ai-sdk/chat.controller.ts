@@ -121,7 +121,7 @@ export class ChatController {
     const submitted = {
       path: this.view.queryPath(request, 'chat'),
       owner,
-      request: request as never,
+      request,
       earlier: chat.chatId === undefined ? earlierTexts(chat) : undefined,
       afterTurn: changed ? await turnsBefore(this.#agent, owner, chat) : undefined,
       idempotencyKey: idempotencyKeyOf(request) ?? (await this.#keyOf(chat, owner)),
@@ -151,7 +151,7 @@ export class ChatController {
   }
 
   #stream({ owner, request }: Wanted, shown: Shown, from?: number, tail?: number): EventStream {
-    const envelopes = this.#agent.follow(owner, shown.runId, 0, { request: request as never });
+    const envelopes = this.#agent.follow(owner, shown.runId, 0, { request });
     return new EventStream(envelopes, new MessageForm(shown, from, tail));
   }
 

@@ -87,7 +87,7 @@ export class Sending {
         ownMetadata: { [MESSAGE_KEY]: messageId },
       };
       const options = {
-        ...{ owner, request: request as never, detached: true },
+        ...{ owner, request, detached: true },
         idempotencyKey: idempotencyKeyOf(request) ?? `a2a:${named}`,
         path: this.view.queryPath(request, route),
       };

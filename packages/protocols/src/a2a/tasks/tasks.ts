@@ -49,7 +49,7 @@ export class Tasks {
       throw invalidQuery([{ pointer: '/id', detail: 'must be the task that Last-Event-ID belongs to' }]);
     if (!cursor && run.endedAt !== null)
       throw unsupportedOperation('The task has ended: nothing more comes. Get it with GetTask.');
-    const stream = this.#agent.follow(owner, id, 0, { request: request as never });
+    const stream = this.#agent.follow(owner, id, 0, { request });
     if (cursor) return this.stream(caller, run, stream, { from: cursor.seq });
     const { inputs } = await this.#agent.inputs.of(owner, id);
     return this.stream(caller, run, stream, { snapshot: { after: run.events, task: taskOf(run, inputs) } });

@@ -55,7 +55,7 @@ export class Chats {
         owner,
         // The turns of a session are its history.
         earlier: isNamed(kwargs['session_id']) ? undefined : earlier,
-        request: request as never,
+        request,
         idempotencyKey: idempotencyKeyOf(request),
         path: this.view.queryPath(request, 'chat/completions'),
       };

@@ -72,10 +72,7 @@ export class Responses {
       if (!isStream) return json;
     }
     const from = startingAfter === undefined ? 0 : startingAfter + 1;
-    return new EventStream(
-      agent.follow(owner, run.id, 0, { request: request as never }),
-      this.#form(id, run, from),
-    );
+    return new EventStream(agent.follow(owner, run.id, 0, { request }), this.#form(id, run, from));
   }
 
   /** What a response answers: the query of its run, or the answers to what the run has asked. */
@@ -127,7 +124,7 @@ export class Responses {
       const { query, pointerOf } = madeQuery(asked.body, parts, { ...kwargs, session_id });
       const detached = asked.isBackground;
       const path = this.view.queryPath(request, 'responses');
-      const own = { owner, earlier, request: request as never, path, idempotencyKey, detached };
+      const own = { owner, earlier, request, path, idempotencyKey, detached };
       const options = { ...own, ...place.options };
       const stream = await endpoint.submit(body, query, options, pointerOf);
       return { run: (await stream.admitted).run!, stream, leg: 1 };
