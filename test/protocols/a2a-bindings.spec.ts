@@ -1,7 +1,8 @@
 import { A2aModule } from 'nest-agent-query-protocols/a2a';
-import { QueryModule } from '../../src/index.js';
+import { fileBytes, MemoryRunStore, QueryError, QueryModule } from '../../src/index.js';
 import { get, request } from '../support/client.js';
 import { describeOnOneAdapter, type Host, startHost } from '../support/host.js';
+import { ScriptedAgent } from '../support/scripted-agent.js';
 import {
   BINDINGS,
   Client,
@@ -201,6 +202,29 @@ describeOnOneAdapter('The bindings of A2A on %s', (adapter) => {
       expect(error!.details[1]!.fieldViolations![0]!.field).toBe('message.parts[0].raw');
     }
     await limited.close();
+  });
+
+  it('leave a run its files although the answer to the message fails', async () => {
+    class Failing extends MemoryRunStore {
+      override find(): never {
+        throw new QueryError('unavailable', 'The store restarts.');
+      }
+    }
+    const agent = new ScriptedAgent();
+    const failing = await startA2a(adapter, agent.handler, { store: new Failing() });
+    // Larger than what is kept in memory.
+    const content = Buffer.alloc(3_000_000, 'a');
+    for (const [index, binding] of BINDINGS.entries()) {
+      const parts = [{ raw: content.toString('base64'), filename: 'a.bin' }];
+      const given = { message: messageOf('', { parts }), configuration: { returnImmediately: true } };
+      expect((await binding.call(failing.url, 'SendMessage', given)).status).not.toBe(500);
+      const call = await agent.call(index + 1);
+      const [part] = call.query.parts;
+      if (part?.type !== 'file') throw new Error('The query has no file.');
+      expect((await fileBytes(part)).equals(content)).toBe(true);
+      call.finish();
+    }
+    await failing.close();
   });
 });
 

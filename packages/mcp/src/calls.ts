@@ -82,7 +82,7 @@ export class Calls {
     const path = endpoint.pathBeside(request, this.settings.path);
     const idempotencyKey = idempotencyKeyOf(request);
     const options = { owner, path, idempotencyKey, detached, request };
-    const stream = await endpoint.submit(exchange.takeBody(), made, options, pointerOf);
+    const stream = await endpoint.submit(exchange.body!, made, options, pointerOf);
     const { run } = await stream.admitted;
     return { run: run!, owner, endpoint, stream };
   }
@@ -91,7 +91,7 @@ export class Calls {
   async #goOn(call: Call, { endpoint }: AgentTool, owner: string): Promise<Called> {
     const { exchange, mcpReq } = call;
     const run = await endpoint.agent.find(owner, runOfState(mcpReq.requestState(), factsOf(call, owner)));
-    await exchange.release();
+    await exchange.body?.release();
     const stream = endpoint.agent.follow(owner, run.id, 0, { request: exchange.request });
     return { run, owner, endpoint, stream };
   }

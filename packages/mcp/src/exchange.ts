@@ -6,29 +6,17 @@ import { LongTexts } from './long-texts.js';
 export class Exchange {
   /** Those of the answer. */
   readonly longTexts = new LongTexts();
-  #isTaken = false;
 
   /** @param body undefined where the method has none */
   constructor(
     readonly request: HostRequest,
     readonly response: HostResponse,
-    private readonly body?: ReceivedBody,
+    readonly body?: ReceivedBody,
   ) {}
 
   /** The message of the request. */
   get message(): unknown {
     return this.body?.value;
-  }
-
-  /** Returns the body for a run, which frees its files when it no longer needs them. */
-  takeBody(): ReceivedBody {
-    this.#isTaken = true;
-    return this.body!;
-  }
-
-  /** Frees the files of a message that is no query. */
-  async release(): Promise<void> {
-    if (!this.#isTaken) await this.body?.release();
   }
 }
 

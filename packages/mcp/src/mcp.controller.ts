@@ -105,13 +105,9 @@ export class McpController {
   async message(@Req() request: HostRequest, @Res() response: HostResponse): Promise<void> {
     this.origins.check(request);
     const { endpoint } = this.tools.reading(header(request, 'mcp-name'));
-    const body = await endpoint.read(request, await endpoint.owner(request), PLACES);
-    const exchange = new Exchange(request, response, body);
-    try {
-      await this.server.answer(exchange);
-    } finally {
-      await exchange.release();
-    }
+    await endpoint.withBody(request, PLACES, (body) =>
+      this.server.answer(new Exchange(request, response, body)),
+    );
   }
 
   /** There is no stream besides those of calls. */

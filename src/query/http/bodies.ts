@@ -32,13 +32,15 @@ type WithBody = { body?: unknown };
 export interface ReceivedBody {
   /** See `ReadDocument`. */
   readonly value: unknown;
-  /** Frees the files. Never rejects; can be called again. */
+  /** Frees the files, unless a run has them by now. Never rejects; can be called again. */
   readonly release: () => Promise<void>;
 }
 
 interface OwnedBody extends ReceivedBody {
   readonly owner: string;
   readonly document: ReadDocument;
+  readonly discard: () => Promise<void>;
+  isHandedOver: boolean;
 }
 
 /** Reads the bodies of requests as they arrive, and makes queries of their documents. */
@@ -73,11 +75,15 @@ export class Bodies {
     const upload = this.uploads.begin(stored);
     try {
       const document = await this.#document(request, this.settings.limits, upload, places);
-      const release = () => {
+      const discard = () => {
         upload.end();
         return document.discard().catch((error: unknown) => this.#notRemoved(error));
       };
-      const body: OwnedBody = { value: document.value, release, owner: stored, document };
+      const release = async () => {
+        if (!body.isHandedOver) await discard();
+      };
+      const { value } = document;
+      const body: OwnedBody = { value, release, owner: stored, document, discard, isHandedOver: false };
       return body;
     } catch (error) {
       upload.end();
@@ -108,6 +114,13 @@ export class Bodies {
       await body.release();
       throw error;
     }
+  }
+
+  /** A run has the files of a body from now on. Returns what frees them: `release` of the body no longer does. */
+  handOver(body: ReceivedBody): () => void {
+    const owned = body as OwnedBody;
+    owned.isHandedOver = true;
+    return () => void owned.discard();
   }
 
   /** A middleware (which Fastify runs on Node's request) or a serverless adapter may have parsed the body already. */

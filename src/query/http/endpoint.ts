@@ -35,10 +35,11 @@ export interface MadeQuery {
  * `Endpoints` finds it.
  *
  * @example
- * const body = await endpoint.read(request, owner, placesOf({ text: 'text' }));
- * const { text } = body.value as { text: string };
- * const query = { parts: [{ type: 'text' as const, text }], kwargs: {} };
- * const stream = await endpoint.submit(body, query, { owner }, () => '/text');
+ * const stream = await endpoint.withBody(request, placesOf({ text: 'text' }), (body, owner) => {
+ *   const { text } = body.value as { text: string };
+ *   const query = { parts: [{ type: 'text' as const, text }], kwargs: {} };
+ *   return endpoint.submit(body, query, { owner }, () => '/text');
+ * });
  */
 @Injectable()
 export class Endpoint {
@@ -58,18 +59,32 @@ export class Endpoint {
   }
 
   /**
-   * Reads the JSON of a request as it arrives. What it brings counts for the owner until `submit`, or `release` of the body.
+   * Finds the owner of a request, reads its JSON as it arrives, and does something with it. What the body brings counts for the
+   * owner until that has ended, unless it was submitted or released before.
    *
    * @param places where the strings of files are
+   * @param work what is done
    * @param mediaType a type of JSON that the body may have besides `application/json`. Default: none
-   * @throws {QueryError} see `Bodies.read`
+   * @returns what `work` returns
+   * @throws {QueryError} see `Bodies.read`; and what `work` throws
    */
-  read(request: HostRequest, owner: string, places: BodyPlace, mediaType?: string): Promise<ReceivedBody> {
-    return this.bodies.read(request, owner, places, mediaType);
+  async withBody<T>(
+    request: HostRequest,
+    places: BodyPlace,
+    work: (body: ReceivedBody, owner: string) => T | Promise<T>,
+    mediaType?: string,
+  ): Promise<T> {
+    const owner = await this.owner(request);
+    const body = await this.bodies.read(request, owner, places, mediaType);
+    try {
+      return await work(body, owner);
+    } finally {
+      await body.release();
+    }
   }
 
   /**
-   * Submits a query, and releases the body when its run no longer needs the files.
+   * Submits a query. Its run has the files of the body from then on, and frees them when it no longer needs them.
    *
    * @param pointerOf where the body has what the query has at a JSON Pointer, such as `/parts/1/name`
    * @returns the run, which is admitted
@@ -85,11 +100,10 @@ export class Endpoint {
       this.#checkLimits(query, pointerOf);
       const made = await this.bodies.query(body, query);
       if (query.ownMetadata) made.metadata = { ...made.metadata, ...query.ownMetadata };
-      const stream = this.agent.query(made, { ...options, release: () => void body.release() });
+      const stream = this.agent.query(made, { ...options, release: this.bodies.handOver(body) });
       await stream.admitted;
       return stream;
     } catch (error) {
-      await body.release();
       throw relocated(error, pointerOf);
     }
   }

@@ -14,9 +14,9 @@ import {
   EventStream,
   type HostRequest,
   type HostResponse,
+  type ReceivedBody,
   StreamsEnvelopes,
 } from 'nest-agent-query/protocol';
-import { releasing } from '../view/releasing.js';
 import { View, ViewInterceptor } from '../view/view.js';
 import { JsonRpcFilter, rpcCallOf, rpcResult } from './json-rpc.js';
 import { REST_PLACES, RPC_PLACES } from './message/parts.js';
@@ -48,18 +48,16 @@ export class A2aController {
     @Res() response: HostResponse,
     @Query() parameters: Json,
   ): Promise<unknown> {
-    const { endpoint } = this.view;
-    const owner = await endpoint.owner(request);
-    const body = await endpoint.read(request, owner, RPC_PLACES, A2A_JSON);
-    const { id, answer } = await releasing(body, async () => {
+    const call = async (body: ReceivedBody, owner: string) => {
       const { id, method, params } = rpcCallOf(request, body.value);
       requireVersion(request, parameters);
       const frame = [`{"jsonrpc":"2.0","id":${JSON.stringify(id)},"result":`, '}'] as const;
       const caller = { owner, request, response, route: '', frame };
       if (!method.startsWith('Send')) await body.release();
-      return { id, answer: await this.operations.call(method, caller, params, body) };
-    });
-    return answer instanceof EventStream ? answer : rpcResult(id, answer);
+      const answer = await this.operations.call(method, caller, params, body);
+      return answer instanceof EventStream ? answer : rpcResult(id, answer);
+    };
+    return this.view.endpoint.withBody(request, RPC_PLACES, call, A2A_JSON);
   }
 
   @Get('tasks')
@@ -133,11 +131,11 @@ export class A2aController {
     const { method } = request.raw ?? request;
     if (name === undefined || method !== 'POST') throw unknownPath();
     requireVersion(request, parameters);
-    const { endpoint } = this.view;
-    const owner = await endpoint.owner(request);
-    const body = await endpoint.read(request, owner, REST_PLACES, A2A_JSON);
-    const caller = { owner, request, response, route, frame: ['', ''] as const };
-    return answered(response, await this.operations.call(name, caller, body.value as Json, body));
+    const call = async (body: ReceivedBody, owner: string) => {
+      const caller = { owner, request, response, route, frame: ['', ''] as const };
+      return answered(response, await this.operations.call(name, caller, body.value as Json, body));
+    };
+    return this.view.endpoint.withBody(request, REST_PLACES, call, A2A_JSON);
   }
 
   @All(OTHER_PATHS)

@@ -43,21 +43,14 @@ export class AgUiController {
   @HttpCode(200)
   async run(@Req() request: HostRequest): Promise<EventStream> {
     const { endpoint } = this.view;
-    const owner = await endpoint.owner(request);
     const cursor = cursorOf(request);
-    if (cursor) return this.#resume(owner, cursor, header(request, 'x-run-id'), request);
-    const body = await endpoint.read(request, owner, PLACES);
-    try {
+    if (cursor)
+      return this.#resume(await endpoint.owner(request), cursor, header(request, 'x-run-id'), request);
+    return endpoint.withBody(request, PLACES, async (body, owner) => {
       const thread = new Thread(endpoint, owner, runInputOf(body.value), request);
       const read = await thread.read();
-      if (!(read instanceof EventStream))
-        return await thread.submit(body, read, this.view.queryPath(request));
-      await body.release();
-      return read;
-    } catch (error) {
-      await body.release();
-      throw error;
-    }
+      return read instanceof EventStream ? read : thread.submit(body, read, this.view.queryPath(request));
+    });
   }
 
   /** Follows a run from its beginning, or from the event after a cursor. */

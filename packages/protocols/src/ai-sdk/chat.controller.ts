@@ -65,18 +65,12 @@ export class ChatController {
   @Post('chat')
   @HttpCode(200)
   async submit(@Req() request: HostRequest): Promise<EventStream> {
-    const { endpoint } = this.view;
-    const owner = await endpoint.owner(request);
-    const body = await endpoint.read(request, owner, PLACES);
-    try {
+    return this.view.endpoint.withBody(request, PLACES, (body, owner) => {
       const chat = chatRequestOf(body.value);
-      if (!isOfAgent(chat.message)) return await this.#query(chat, body, { owner, request });
-      await body.release();
-      return await this.#answer(chat, { owner, request });
-    } catch (error) {
-      await body.release();
-      throw error;
-    }
+      return isOfAgent(chat.message)
+        ? this.#answer(chat, { owner, request })
+        : this.#query(chat, body, { owner, request });
+    });
   }
 
   /** Streams the newest run of a chat that executes, from its beginning; or a run from one of its chunks on. */
@@ -108,10 +102,13 @@ export class ChatController {
   @Post('chat/:id/stop')
   @HttpCode(204)
   async stop(@Req() request: HostRequest, @Param('id') id: string): Promise<void> {
-    const owner = await this.view.endpoint.owner(request);
-    const named = await this.#runToStop(request, owner);
-    const run = await newestActive(this.#agent, owner, id);
-    if (run && (named === undefined || named === run.id)) await this.#agent.cancel(owner, run.id);
+    const { endpoint } = this.view;
+    const stop = async (owner: string, named?: string) => {
+      const run = await newestActive(this.#agent, owner, id);
+      if (run && (named === undefined || named === run.id)) await this.#agent.cancel(owner, run.id);
+    };
+    if (header(request, 'content-type') === undefined) return stop(await endpoint.owner(request));
+    await endpoint.withBody(request, {}, ({ value }, owner) => stop(owner, stoppedRunOf(value)));
   }
 
   async #query(chat: ChatRequest, body: ReceivedBody, { owner, request }: Wanted): Promise<EventStream> {
@@ -173,14 +170,6 @@ export class ChatController {
       if (error instanceof QueryError && error.code === 'not_found') return undefined;
       throw error;
     }
-  }
-
-  /** The run that the body of a stop names; undefined if it names none. */
-  async #runToStop(request: HostRequest, owner: string): Promise<string | undefined> {
-    if (header(request, 'content-type') === undefined) return undefined;
-    const body = await this.view.endpoint.read(request, owner, {});
-    await body.release();
-    return stoppedRunOf(body.value);
   }
 
   get #agent(): AgentService {

@@ -9,7 +9,6 @@ import {
 import { EventForm } from '../../view/event-form.js';
 import { digestOf } from '../../view/json.js';
 import { readLog } from '../../view/read-log.js';
-import { releasing } from '../../view/releasing.js';
 import { View } from '../../view/view.js';
 import type { A2aModuleOptions } from '../a2a-options.js';
 import type { Caller } from '../caller.js';
@@ -48,7 +47,7 @@ export class Sending {
   /** Waits until the task has ended or needs its client, unless the request says that it does not wait. */
   async send(caller: Caller, params: unknown, body: ReceivedBody): Promise<{ task: Task }> {
     const { owner, response } = caller;
-    const asked = await releasing(body, () => sendRequestOf(params));
+    const asked = sendRequestOf(params);
     const { run, stream, hint } = await this.#begin(caller, asked, body);
     if (!asked.returnsAtOnce && hint === undefined) {
       const resolved = await this.tasks.resolved(owner, run.id);
@@ -61,7 +60,7 @@ export class Sending {
 
   /** The events of a task: all of one that the message begins, and those since the message of any other. */
   async stream(caller: Caller, params: unknown, body: ReceivedBody): Promise<EventStream> {
-    const asked = await releasing(body, () => sendRequestOf(params));
+    const asked = sendRequestOf(params);
     const { run, stream, snapshot } = await this.#begin(caller, asked, body);
     return this.tasks.stream(caller, run, stream, snapshot ? { snapshot } : {});
   }
@@ -76,25 +75,23 @@ export class Sending {
   async #submit(caller: Caller, asked: SendRequest, body: ReceivedBody): Promise<Begun> {
     const { owner, request, route } = caller;
     const { messageId, contextId, kwargs, metadata } = asked;
-    return releasing(body, async () => {
-      const parts = queryPartsOf(asked.parts, inputModesOf(this.view.options.card));
-      const named = digestOf([contextId ?? null, messageId]);
-      const session_id = contextId ?? `a2a-${named.slice(0, 32)}`;
-      const query = {
-        parts,
-        kwargs: { ...kwargs, session_id },
-        metadata: metadata as never,
-        ownMetadata: { [MESSAGE_KEY]: messageId },
-      };
-      const options = {
-        ...{ owner, request, detached: true },
-        idempotencyKey: idempotencyKeyOf(request) ?? `a2a:${named}`,
-        path: this.view.queryPath(request, route),
-      };
-      const stream = await this.view.endpoint.submit(body, query, options, placeOf);
-      const { run } = await stream.admitted;
-      return { run: run!, stream };
-    });
+    const parts = queryPartsOf(asked.parts, inputModesOf(this.view.options.card));
+    const named = digestOf([contextId ?? null, messageId]);
+    const session_id = contextId ?? `a2a-${named.slice(0, 32)}`;
+    const query = {
+      parts,
+      kwargs: { ...kwargs, session_id },
+      metadata: metadata as never,
+      ownMetadata: { [MESSAGE_KEY]: messageId },
+    };
+    const options = {
+      ...{ owner, request, detached: true },
+      idempotencyKey: idempotencyKeyOf(request) ?? `a2a:${named}`,
+      path: this.view.queryPath(request, route),
+    };
+    const stream = await this.view.endpoint.submit(body, query, options, placeOf);
+    const { run } = await stream.admitted;
+    return { run: run!, stream };
   }
 
   async #answer(owner: string, taskId: string, { contextId, parts }: SendRequest): Promise<Begun> {

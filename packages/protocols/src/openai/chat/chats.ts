@@ -11,7 +11,6 @@ import { View } from '../../view/view.js';
 import { readLog } from '../../view/read-log.js';
 import { answerRun } from '../asking/answering.js';
 import { modelOf } from '../model.js';
-import { releasing } from '../../view/releasing.js';
 import { madeQuery } from '../request/made-query.js';
 import { ChatForm } from './chat-form.js';
 import { CHAT_PLACES, chatQuery, type ChatRequest, chatRequest } from './chat-request.js';
@@ -28,15 +27,14 @@ export class Chats {
   constructor(private readonly view: View) {}
 
   async create(request: HostRequest, response: HostResponse): Promise<unknown> {
-    const { endpoint } = this.view;
-    const owner = await endpoint.owner(request);
-    const body = await endpoint.read(request, owner, CHAT_PLACES);
-    const asked = await releasing(body, () => chatRequest(body.value));
-    const isAnswer = asked.answers.length > 0;
-    if (isAnswer) await body.release();
-    const begun = isAnswer
-      ? await this.#answer(owner, asked, response)
-      : await this.#submit(owner, asked, body, request);
+    const { asked, begun } = await this.view.endpoint.withBody(request, CHAT_PLACES, async (body, owner) => {
+      const asked = chatRequest(body.value);
+      const isAnswer = asked.answers.length > 0;
+      const begin = isAnswer
+        ? this.#answer(owner, asked, response)
+        : this.#submit(owner, asked, body, request);
+      return { asked, begun: await begin };
+    });
     return this.#reply(asked, begun, response);
   }
 
@@ -48,20 +46,18 @@ export class Chats {
   }
 
   async #submit(owner: string, asked: ChatRequest, body: ReceivedBody, request: HostRequest): Promise<Begun> {
-    return releasing(body, async () => {
-      const { parts, earlier, kwargs } = chatQuery(asked, modelOf(this.view));
-      const { query, pointerOf } = madeQuery(asked.body, parts, kwargs);
-      const options = {
-        owner,
-        // The turns of a session are its history.
-        earlier: isNamed(kwargs['session_id']) ? undefined : earlier,
-        request,
-        idempotencyKey: idempotencyKeyOf(request),
-        path: this.view.queryPath(request, 'chat/completions'),
-      };
-      const stream = await this.view.endpoint.submit(body, query, options, pointerOf);
-      return { run: (await stream.admitted).run!, stream, leg: 1 };
-    });
+    const { parts, earlier, kwargs } = chatQuery(asked, modelOf(this.view));
+    const { query, pointerOf } = madeQuery(asked.body, parts, kwargs);
+    const options = {
+      owner,
+      // The turns of a session are its history.
+      earlier: isNamed(kwargs['session_id']) ? undefined : earlier,
+      request,
+      idempotencyKey: idempotencyKeyOf(request),
+      path: this.view.queryPath(request, 'chat/completions'),
+    };
+    const stream = await this.view.endpoint.submit(body, query, options, pointerOf);
+    return { run: (await stream.admitted).run!, stream, leg: 1 };
   }
 
   async #reply(asked: ChatRequest, { run, stream, leg }: Begun, response: HostResponse): Promise<unknown> {

@@ -18,8 +18,15 @@ export class Conversations {
   constructor(private readonly view: View) {}
 
   async create(request: HostRequest): Promise<unknown> {
-    const owner = await this.view.endpoint.owner(request);
-    await this.#checkBody(request, owner);
+    const { endpoint } = this.view;
+    if (header(request, 'content-type') === undefined) return this.#create(await endpoint.owner(request));
+    return endpoint.withBody(request, NO_FILES, ({ value }, owner) => {
+      checkBody(value);
+      return this.#create(owner);
+    });
+  }
+
+  async #create(owner: string): Promise<unknown> {
     const seconds = Math.floor(Date.now() / 1000).toString(16);
     const id = `conv_${seconds}${randomBytes(12).toString('hex')}`;
     await this.view.endpoint.agent.createSession(owner, id);
@@ -48,19 +55,16 @@ export class Conversations {
       after = next;
     }
   }
+}
 
-  /** A session keeps nothing but its turns. */
-  async #checkBody(request: HostRequest, owner: string): Promise<void> {
-    if (header(request, 'content-type') === undefined) return;
-    const { value, release } = await this.view.endpoint.read(request, owner, NO_FILES);
-    await release();
-    if (!isObject(value)) throw invalidRequest('', 'must be an object');
-    const { items, metadata } = value;
-    if (Array.isArray(items) && items.length > 0)
-      throw invalidRequest('/items', 'must be empty: send them as the input of the first response');
-    if (isObject(metadata) && Object.keys(metadata).length > 0)
-      throw invalidRequest('/metadata', 'must be empty: send the metadata of each response');
-  }
+/** A session keeps nothing but its turns. */
+function checkBody(value: unknown): void {
+  if (!isObject(value)) throw invalidRequest('', 'must be an object');
+  const { items, metadata } = value;
+  if (Array.isArray(items) && items.length > 0)
+    throw invalidRequest('/items', 'must be empty: send them as the input of the first response');
+  if (isObject(metadata) && Object.keys(metadata).length > 0)
+    throw invalidRequest('/metadata', 'must be empty: send the metadata of each response');
 }
 
 /** @param first the time of its first turn */

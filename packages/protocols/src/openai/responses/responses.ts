@@ -14,7 +14,6 @@ import { type ItemPage, listOf } from '../conversations/item-page.js';
 import { answerRun } from '../asking/answering.js';
 import { modelOf } from '../model.js';
 import { notFound } from '../refusals.js';
-import { releasing } from '../../view/releasing.js';
 import { madeQuery } from '../request/made-query.js';
 import { secondsOf } from '../seconds.js';
 import { ResponseForm } from './response-form.js';
@@ -48,13 +47,14 @@ export class Responses {
 
   async create(request: HostRequest, response: HostResponse): Promise<EventStream | JsonPieces> {
     const { endpoint } = this.view;
-    const owner = await endpoint.owner(request);
-    const body = await endpoint.read(request, owner, RESPONSE_PLACES);
-    const asked = await releasing(body, () => responseRequest(body.value));
-    const begun =
-      asked.answers.length > 0
-        ? await this.#answer(owner, asked, body, response)
-        : await this.#submit(owner, asked, body, request);
+    const { asked, begun } = await endpoint.withBody(request, RESPONSE_PLACES, async (body, owner) => {
+      const asked = responseRequest(body.value);
+      const isAnswer = asked.answers.length > 0;
+      const begin = isAnswer
+        ? this.#answer(owner, asked, response)
+        : this.#submit(owner, asked, body, request);
+      return { asked, begun: await begin };
+    });
     return this.#reply(asked, begun, response);
   }
 
@@ -98,10 +98,8 @@ export class Responses {
   async #answer(
     owner: string,
     { answers, isBackground }: ResponseRequest,
-    body: ReceivedBody,
     response: HostResponse,
   ): Promise<Begun> {
-    await body.release();
     const { endpoint } = this.view;
     const options = { detached: isBackground, response };
     const { runId, leg } = await answerRun(endpoint, owner, answers, options);
@@ -116,19 +114,17 @@ export class Responses {
     request: HostRequest,
   ): Promise<Begun> {
     const { endpoint } = this.view;
-    return releasing(body, async () => {
-      const { parts, earlier, kwargs } = responseQuery(asked, modelOf(this.view));
-      const idempotencyKey = idempotencyKeyOf(request);
-      const place = await this.continued.placeOf(owner, asked, kwargs['session_id'], idempotencyKey);
-      const { session: session_id } = place;
-      const { query, pointerOf } = madeQuery(asked.body, parts, { ...kwargs, session_id });
-      const detached = asked.isBackground;
-      const path = this.view.queryPath(request, 'responses');
-      const own = { owner, earlier, request, path, idempotencyKey, detached };
-      const options = { ...own, ...place.options };
-      const stream = await endpoint.submit(body, query, options, pointerOf);
-      return { run: (await stream.admitted).run!, stream, leg: 1 };
-    });
+    const { parts, earlier, kwargs } = responseQuery(asked, modelOf(this.view));
+    const idempotencyKey = idempotencyKeyOf(request);
+    const place = await this.continued.placeOf(owner, asked, kwargs['session_id'], idempotencyKey);
+    const { session: session_id } = place;
+    const { query, pointerOf } = madeQuery(asked.body, parts, { ...kwargs, session_id });
+    const detached = asked.isBackground;
+    const path = this.view.queryPath(request, 'responses');
+    const own = { owner, earlier, request, path, idempotencyKey, detached };
+    const options = { ...own, ...place.options };
+    const stream = await endpoint.submit(body, query, options, pointerOf);
+    return { run: (await stream.admitted).run!, stream, leg: 1 };
   }
 
   async #reply(
