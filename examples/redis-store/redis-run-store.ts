@@ -120,16 +120,15 @@ export class RedisRunStore extends RunStore {
   }
 
   saveFile(ref: port.AttemptRef, file: port.TurnFile): Promise<void> {
-    return this.#change(ref, (run) =>
-      fileOf(run, file.sha256) ? undefined : { files: [...run.files, file] },
-    );
+    return this.#change(ref, (run) => ({
+      files: fileOf(run, file.sha256) ? run.files : [...run.files, file],
+    }));
   }
 
-  #change(ref: port.AttemptRef, changeOf: (run: StoredRun) => Partial<StoredRun> | undefined): Promise<void> {
+  #change(ref: port.AttemptRef, changeOf: (run: StoredRun) => Partial<StoredRun>): Promise<void> {
     return this.#afterAppends(ref, async (run) => {
       if (run?.status !== 'running') throw rules.interrupted();
-      const changed = changeOf(run);
-      if (changed) await this.#steps.write([this.#put({ ...run, ...changed })]);
+      await this.#steps.write([this.#put({ ...run, ...changeOf(run) })]);
     });
   }
 

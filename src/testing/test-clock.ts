@@ -11,8 +11,9 @@ interface TestTimer {
 /**
  * A clock that stands still until the test moves it. It measures the times of the options `runs.timeoutMs`,
  * `runs.backpressureMs`, `runs.disconnect.graceMs`, `runs.stopDeadlineMs`, `streams.keepAliveMs` and `streams.holdMs`, how long
- * the handler of a run that asks waits in this process (`parkMs`), how long an answer may be checked (`schemaMs`), how long an endpoint of webhooks may take to answer (`webhookMs`),
- * and when webhooks that are due are looked for (`webhookLookMs`); no others.
+ * the handler of a run that asks waits in this process (`parkMs`), how long an answer may be checked (`schemaMs`), how long an
+ * endpoint of webhooks may take to answer (`webhookMs`), and when webhooks that are due are looked for (`webhookLookMs`); no
+ * others.
  *
  * @example
  * const clock = new TestClock();

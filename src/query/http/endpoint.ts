@@ -59,11 +59,10 @@ export class Endpoint {
   }
 
   /**
-   * Finds the owner of a request, reads its JSON as it arrives, and does something with it. What the body brings counts for the
-   * owner until that has ended, unless it was submitted or released before.
+   * Finds the owner of a request, reads its JSON as it arrives, and works with it. The body is released when the work has ended.
+   * Until then what it brings counts for the owner.
    *
    * @param places where the strings of files are
-   * @param work what is done
    * @param mediaType a type of JSON that the body may have besides `application/json`. Default: none
    * @returns what `work` returns
    * @throws {QueryError} see `Bodies.read`; and what `work` throws

@@ -199,7 +199,8 @@ export abstract class RunStore {
    */
   abstract erase(owner: string, sessionId: string): Awaitable<boolean>;
 
-  /** Whether waiting runs survive the end of the process. Then it also has `query` and `handOver`. Default false. */
+  /** Whether waiting runs survive the end of the process. Then it also has `query`, `handOver` and `saveCheckpoint`. Default
+   * false. */
   readonly durable: boolean = false;
 
   /**

@@ -32,15 +32,20 @@ import { RunnerServices } from './runner-services.js';
 import { Scheduler, STORE_DEADLINE_MS } from './scheduler.js';
 import { SentFiles } from './sent-files.js';
 import { newRunId, sessionIdOf } from './submitted-query.js';
-import { downloadOf } from './downloads.js';
+import { type DownloadedFile, downloadOf } from './downloads.js';
 import { follow, followAfter } from './following.js';
-import { LIST_OPTIONS, listPageOf, nextOf, RUN_LIST_OPTIONS } from './lists.js';
+import {
+  LIST_OPTIONS,
+  type ListOptions,
+  listPageOf,
+  nextOf,
+  RUN_LIST_OPTIONS,
+  type RunListOptions,
+} from './lists.js';
+import type { Load, SpoolUse, Totals } from './load.js';
 import { existingRun, partsOf, viewOf } from './run-view.js';
 import { sessionPage, sessionViewOf } from './session-view.js';
 import { usageList, type UsageListOptions } from './usage-list.js';
-import type { DownloadedFile } from './downloads.js';
-import type { ListOptions, RunListOptions } from './lists.js';
-import type { Load, SpoolUse, Totals } from './load.js';
 import { textForLog } from '../platform/text-for-log.js';
 import { refuseUnknown } from '../contract/unknown-members.js';
 

@@ -27,15 +27,16 @@ export class Chats {
   constructor(private readonly view: View) {}
 
   async create(request: HostRequest, response: HostResponse): Promise<unknown> {
-    const { asked, begun } = await this.view.endpoint.withBody(request, CHAT_PLACES, async (body, owner) => {
+    return this.view.endpoint.withBody(request, CHAT_PLACES, async (body, owner) => {
       const asked = chatRequest(body.value);
-      const isAnswer = asked.answers.length > 0;
-      const begin = isAnswer
-        ? this.#answer(owner, asked, response)
-        : this.#submit(owner, asked, body, request);
-      return { asked, begun: await begin };
+      const begun =
+        asked.answers.length > 0
+          ? await this.#answer(owner, asked, response)
+          : await this.#submit(owner, asked, body, request);
+      // The reply may wait long for the run.
+      await body.release();
+      return this.#reply(asked, begun, response);
     });
-    return this.#reply(asked, begun, response);
   }
 
   async #answer(owner: string, { answers }: ChatRequest, response: HostResponse): Promise<Begun> {

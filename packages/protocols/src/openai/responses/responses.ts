@@ -46,16 +46,16 @@ export class Responses {
   ) {}
 
   async create(request: HostRequest, response: HostResponse): Promise<EventStream | JsonPieces> {
-    const { endpoint } = this.view;
-    const { asked, begun } = await endpoint.withBody(request, RESPONSE_PLACES, async (body, owner) => {
+    return this.view.endpoint.withBody(request, RESPONSE_PLACES, async (body, owner) => {
       const asked = responseRequest(body.value);
-      const isAnswer = asked.answers.length > 0;
-      const begin = isAnswer
-        ? this.#answer(owner, asked, response)
-        : this.#submit(owner, asked, body, request);
-      return { asked, begun: await begin };
+      const begun =
+        asked.answers.length > 0
+          ? await this.#answer(owner, asked, response)
+          : await this.#submit(owner, asked, body, request);
+      // The reply may wait long for the run.
+      await body.release();
+      return this.#reply(asked, begun, response);
     });
-    return this.#reply(asked, begun, response);
   }
 
   async retrieve(
