@@ -34,7 +34,9 @@ const STEPS = [
 /** What each step writes at its end. */
 const OUTPUTS = [
   'dist/build.tsbuildinfo',
-  ...[...PACKAGES, 'adapters', 'client', 'doctor'].map((name) => `packages/${name}/dist/build.tsbuildinfo`),
+  ...[...PACKAGES, 'adapters', 'cli', 'client', 'doctor'].map(
+    (name) => `packages/${name}/dist/build.tsbuildinfo`,
+  ),
   'dist/playground/page/index.html',
   'dist/fastify/adapter.js',
   'dist/openapi/endpoint.json',

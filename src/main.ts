@@ -1,5 +1,7 @@
-import { runCommand } from './cli/run-command.js';
+import { runCommand } from 'nest-agent-query-cli';
 import { serveCommand } from './cli/serve.js';
+import { neverBlock } from './service/process-outputs.js';
 
 /** The standalone service, as a program without other commands. */
+neverBlock(process.stdout);
 await runCommand(serveCommand('node dist/main.js'), process.argv.slice(2));

@@ -9,7 +9,7 @@ import { SmallTable } from '../packages/files/src/tables/small-table.js';
 import { tableName } from '../packages/files/src/tables/table-names.js';
 import { fileOfBlock } from '../packages/langgraph/src/content-pieces.js';
 import { outputFile } from '../packages/openai-agents/src/output-files.js';
-import { safeName } from '../src/cli/answer-files.js';
+import { safeName } from '../packages/cli/src/answer-files.js';
 import { isMediaType, isTextType } from '../src/query/contract/media-types.js';
 import { traceOf } from '../src/query/contract/trace-context.js';
 import { casesOf } from './support/long-form.js';

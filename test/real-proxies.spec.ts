@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { examine } from 'nest-agent-query-doctor';
 import type { Finding } from 'nest-agent-query-doctor';
 import type { Report } from 'nest-agent-query-doctor';
-import { targetOf } from '../src/cli/doctor/target.js';
+import { targetOf } from '../packages/cli/src/doctor/target.js';
 import { command } from './support/command-line.js';
 import { eventuallyElsewhere } from './support/conditions.js';
 import { codeBlocks, read } from './support/documents.js';

@@ -1,102 +1,17 @@
 #!/usr/bin/env node
 import { readFileSync } from 'node:fs';
-import { Command } from 'commander';
-import { answerCommand } from './answer.js';
-import { askCommand } from './ask.js';
-import { cancelCommand } from './cancel.js';
-import { chatCommand } from './chat/index.js';
-import { completeCommand, completionCommand } from './completion.js';
-import { deliveriesCommand } from './deliveries.js';
-import { doctorCommand } from './doctor/index.js';
-import { followCommand } from './follow.js';
-import { inputsCommand } from './inputs.js';
+import { commandLine, runCommand } from 'nest-agent-query-cli';
+import { neverBlock } from '../service/process-outputs.js';
 import { keysCommand } from './keys.js';
-import { runsCommand, sessionsCommand } from './lists.js';
-import { runCommand } from './run-command.js';
 import { serveCommand } from './serve.js';
-import { addServiceOptions } from './service.js';
-import { eraseCommand, forkCommand, sessionCommand } from './session.js';
-import { usageCommand } from './usage.js';
 
-const AFTER_HELP = `
-Examples:
-  $ nest-agent-query serve ./my-agent.mjs
-  $ nest-agent-query ask "What is in this file?" -f report.pdf
-  $ nest-agent-query chat
-  $ nest-agent-query sessions --url https://example.org --agent research
-
-Exit codes:
-    0  everything went well
-    1  the run failed or was cancelled, output cannot be written, or the service cannot start
-    2  the command line is wrong, or a file cannot be read
-    3  the service refused the request
-    4  nobody answers at the URL, or no service of this kind
-    5  the run asks, and goes on when it is answered
-  130  interrupted by Ctrl-C; 143: by SIGTERM
-
-More about a command: nest-agent-query <command> --help
-`;
-
-/** The command line of the package. A command is a file of this folder, which is added here. */
-const program = new Command('nest-agent-query')
-  .description('Ask the service nest-agent-query, start it, and look after its runs.')
-  .version(version(), '-V, --version', 'show the version')
-  .addHelpText('after', AFTER_HELP);
-addServiceOptions(program);
-
+/** The command line of the package. */
 const given = process.argv.slice(2);
-
-const serve = serveCommand();
-const help = new Command('help')
-  .argument('[command...]')
-  .description('Show the help of a command.')
-  .action(showHelp);
-
-const clients = { showGlobalOptions: true };
-add(
-  'Ask a service:',
-  [askCommand(), chatCommand(), followCommand(), answerCommand(), cancelCommand()],
-  clients,
-);
-add(
-  'Look after it:',
-  [
-    ...[
-      runsCommand(),
-      inputsCommand(),
-      deliveriesCommand(),
-      sessionsCommand(),
-      sessionCommand(),
-      forkCommand(),
-    ],
-    ...[eraseCommand(), usageCommand()],
-    doctorCommand(),
-  ],
-  clients,
-);
-add('Run a service:', [serve, keysCommand()]);
-add('This command line:', [completionCommand(), help]);
-program.addCommand(completeCommand(program), { hidden: true });
-
+const program = commandLine(version(), [serveCommand(), keysCommand()]);
+neverBlock(process.stdout);
 await runCommand(program, given.length > 0 ? given : ['--help']);
 
 function version(): string {
   const text = readFileSync(new URL('../../package.json', import.meta.url), 'utf8');
   return (JSON.parse(text) as { version: string }).version;
-}
-
-async function showHelp(names: string[]): Promise<void> {
-  let command = program;
-  for (const name of names) {
-    const next = command.commands.find((each) => each.name() === name);
-    // A command that has others says that it does not have this one.
-    if (!next && command.commands.length > 0)
-      return void (await command.parseAsync([name], { from: 'user' }));
-    command = next ?? command;
-  }
-  command.outputHelp();
-}
-
-function add(heading: string, commands: Command[], help = {}): void {
-  for (const command of commands) program.addCommand(command.helpGroup(heading).configureHelp(help));
 }

@@ -1,6 +1,6 @@
 import { examine } from 'nest-agent-query-doctor';
 import type { Report } from 'nest-agent-query-doctor';
-import { targetOf } from '../../src/cli/doctor/target.js';
+import { targetOf } from '../../packages/cli/src/doctor/target.js';
 import { createApiKey } from '../../src/access/index.js';
 import { Module } from '@nestjs/common';
 import { diagnosticHandler } from '../../src/agents/diagnostic/index.js';

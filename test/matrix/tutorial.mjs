@@ -9,7 +9,7 @@ import { packedOnes } from './packed-host.mjs';
 import { RELEASED_BEFORE } from './versions.mjs';
 
 /** What npm cannot get from the registry before it is published. */
-const PACKED = ['nest-agent-query', 'nest-agent-query-client', 'nest-agent-query-doctor'];
+const PACKED = ['', '-cli', '-client', '-doctor'].map((part) => `nest-agent-query${part}`);
 
 /** @param packages the packed packages */
 export async function tryTutorial(packages, directory) {

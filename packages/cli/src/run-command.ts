@@ -2,16 +2,18 @@ import { type Command, CommanderError } from 'commander';
 import { EXIT } from './exit-codes.js';
 import { exitCodeOf, sentencesOf } from './failures.js';
 import { Interrupted } from './interruption.js';
-import { neverBlock } from '../service/process-outputs.js';
 import { printable } from './printable.js';
 
 /**
- * Executes a command line. What is wrong is written to stderr, and becomes the exit code of the process.
+ * Executes a command line. What is wrong is written to stderr, and becomes the exit code of the process. Never rejects.
  *
+ * @param command the program, such as `commandLine` makes
  * @param given the arguments, without those of Node
+ *
+ * @example
+ * await runCommand(program, process.argv.slice(2));
  */
 export async function runCommand(command: Command, given: string[]): Promise<void> {
-  neverBlock(process.stdout);
   endWithTheReader();
   prepare(command);
   try {

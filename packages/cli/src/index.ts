@@ -1,0 +1,2 @@
+export { commandLine } from './command-line.js';
+export { runCommand } from './run-command.js';
