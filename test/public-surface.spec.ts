@@ -128,6 +128,7 @@ const ENTRIES: Record<string, string[]> = {
   'src/playground/index.ts': ['PlaygroundModule'],
   'packages/protocols/src/openai/index.ts': ['OpenAiModule'],
   'src/protocol/index.ts': [
+    'AskedRequests',
     'DataUrl',
     'Endpoint',
     'Endpoints',
@@ -152,6 +153,7 @@ const ENTRIES: Record<string, string[]> = {
     'rawRequest',
     'rawResponse',
     'takeResponse',
+    'usageSum',
   ],
   'src/store-rules/index.ts': [
     'USAGE_DAYS',
@@ -227,6 +229,7 @@ const ENTRIES: Record<string, string[]> = {
   'packages/cli/src/index.ts': ['commandLine', 'runCommand'],
   'packages/client/src/index.ts': ['AgentQueryClient', 'AgentQueryError'],
   'packages/client/src/streams.ts': [
+    'AskedRequests',
     'EventReader',
     'QueryBody',
     'Retries',
@@ -236,6 +239,7 @@ const ENTRIES: Record<string, string[]> = {
     'isTransient',
     'refusalOf',
     'upTo',
+    'usageSum',
   ],
   'packages/conformance/src/index.ts': [
     'CannotCheck',
@@ -266,12 +270,14 @@ interface Exported {
 /** Resolves what belongs to this repository only: the names and docstrings of the entries need nothing else. */
 function resolveOwn(name: string, from: string): ts.ResolvedModuleFull | undefined {
   const [, , part, entry] = /^(nest-agent-query)(?:-([^/]+))?(?:\/(.+))?$/.exec(name) ?? [];
-  const path = name.startsWith('.')
-    ? resolve(dirname(from), name.replace(/\.js$/, '.ts'))
+  const base = resolve(ROOT, part === undefined ? '' : `packages/${part}`, 'src');
+  const paths = name.startsWith('.')
+    ? [resolve(dirname(from), name.replace(/\.js$/, '.ts'))]
     : name.startsWith('nest-agent-query')
-      ? resolve(ROOT, part === undefined ? '' : `packages/${part}`, 'src', entry ?? '', 'index.ts')
-      : undefined;
-  return path && ts.sys.fileExists(path)
+      ? [resolve(base, entry ?? '', 'index.ts'), resolve(base, `${entry}.ts`)]
+      : [];
+  const path = paths.find((each) => ts.sys.fileExists(each));
+  return path !== undefined
     ? { resolvedFileName: path, extension: ts.Extension.Ts, isExternalLibraryImport: false }
     : undefined;
 }

@@ -4,6 +4,7 @@
  *
  * WARNING: every name here is public. `test/public-surface.spec.ts` lists them.
  */
+export { AskedRequests, type ResolvedRequest, usageSum } from 'nest-agent-query-client/streams';
 export {
   type Cursor,
   cursorOf,

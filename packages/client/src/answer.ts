@@ -23,6 +23,7 @@ import type {
 } from './wire/index.js';
 import { AgentQueryError } from './agent-query-error.js';
 import type { LogEntry, LogReader } from './log-reader.js';
+import { usageSum } from './usage-sum.js';
 import { upTo } from './valid-entries.js';
 
 /**
@@ -176,7 +177,7 @@ export class Answer implements AsyncIterable<AnswerEnvelope> {
       if (envelope.type === 'message') result.text += envelope.data.content;
       if (envelope.type === 'file') result.files.push(envelope.data);
       if (envelope.type === 'result') result.value = envelope.data.value as Value;
-      if (envelope.type === 'usage') result.usage = sumOf(result.usage, envelope.data);
+      if (envelope.type === 'usage') result.usage = usageSum(result.usage, envelope.data);
     }
     return result;
   }
@@ -228,13 +229,4 @@ function validEnvelopes(entries: readonly LogEntry[]): AnswerEnvelope[] {
     else if (type !== 'done') valid.push(entry);
   }
   return valid.map(({ envelope }) => envelope as AnswerEnvelope);
-}
-
-type Usage = UsageEnvelope['data'];
-
-function sumOf(sum: Usage | undefined, { model, ...counts }: Usage): Usage {
-  const next: Usage = { inputTokens: 0, outputTokens: 0, ...sum, ...(model && { model }) };
-  for (const [name, count] of Object.entries(counts) as [keyof typeof counts, number][])
-    next[name] = (next[name] ?? 0) + count;
-  return next;
 }

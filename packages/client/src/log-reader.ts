@@ -1,9 +1,9 @@
 import type { Envelope, InputRequest, RunView } from './wire/index.js';
+import { AskedRequests } from './asked-requests.js';
 import { AgentQueryError, connectionLost, invalidResponse, isTransient } from './agent-query-error.js';
 import { refusals } from './beginning-of.js';
 import { type Connection, jsonOf, type RequestParts } from './connection.js';
 import { EventReader, type StreamEvent } from './event-reader.js';
-import { openAfter } from './open-requests.js';
 import type { QueryBody } from './query-body.js';
 import { type ResumeInfo, Retries } from './retries.js';
 import { either } from './signals.js';
@@ -53,8 +53,7 @@ export class LogReader {
   after: number;
   /** Whether the log has no more envelopes. */
   isEnded = false;
-  /** The requests that were open at the last envelope that was read. */
-  requests: readonly InputRequest[] = [];
+  readonly #asked = new AskedRequests();
   /** Rejects if the query is not admitted. */
   readonly runId: Promise<string>;
   #runId: string | undefined;
@@ -93,6 +92,11 @@ export class LogReader {
     else this.#connect().catch(() => undefined);
   }
 
+  /** The requests that were open at the last envelope that was read. */
+  get requests(): readonly InputRequest[] {
+    return this.#asked.open;
+  }
+
   /**
    * @returns the next entry; `undefined` at the end
    * @throws {AgentQueryError} the service refuses, or no retry is left · the reason of the signal
@@ -112,7 +116,7 @@ export class LogReader {
         if (entry.seq > this.after + 1) throw connectionLost(`Envelope ${this.after + 1} is missing.`);
         this.after = entry.seq;
         this.#retries.attempt = 0;
-        this.requests = openAfter(this.requests, entry.envelope);
+        this.#asked.read(entry.envelope, entry.seq);
         if (entry.envelope.type === 'done') {
           this.isEnded = true;
           events.finish();

@@ -8,7 +8,7 @@ import type {
   ToolCallEnvelope,
   UsageEnvelope,
 } from 'nest-agent-query-client';
-import { upTo } from 'nest-agent-query-client/streams';
+import { upTo, usageSum } from 'nest-agent-query-client/streams';
 import { type Suggestion, suggestionsOf } from './suggestions.js';
 
 /** A call of a tool and what it returned. */
@@ -128,7 +128,7 @@ export class AnswerView {
         this.progress = envelope.data;
         return;
       case 'usage':
-        this.usage = sumOf(this.usage, envelope.data);
+        this.usage = usageSum(this.usage, envelope.data);
     }
   }
 
@@ -150,13 +150,4 @@ export class AnswerView {
     if (call) call.result = result;
     else this.items.push({ kind: 'tool', id, name: 'tool', arguments: undefined, result });
   }
-}
-
-function sumOf(sum: UsageEnvelope['data'] | undefined, added: UsageEnvelope['data']): UsageEnvelope['data'] {
-  if (!sum) return { ...added };
-  const total = { ...sum, ...(added.model !== undefined && { model: added.model }) };
-  for (const name of ['inputTokens', 'outputTokens', 'reasoningTokens', 'cachedInputTokens'] as const) {
-    if (added[name] !== undefined) total[name] = (total[name] ?? 0) + added[name];
-  }
-  return total;
 }

@@ -2,13 +2,13 @@ import type {
   Envelope,
   InputRequest,
   MessageEnvelope,
-  ResolvedInput,
   ResultEnvelope,
   RunEnd,
   ToolCallEnvelope,
   ToolResultEnvelope,
   UsageEnvelope,
 } from 'nest-agent-query';
+import { AskedRequests } from 'nest-agent-query/protocol';
 import { chunkOf } from '../view/event-form.js';
 import { Begun } from './begun.js';
 import { interruptOf, isOfTools } from './interrupts.js';
@@ -37,8 +37,7 @@ export class AgUiForm extends RunEvents {
   #parent: string | undefined;
   readonly #begun = new Begun();
   #seq = 0;
-  #asked: string[] = [];
-  #open = new Set<string>();
+  readonly #asked = new AskedRequests();
   readonly #usage = new UsageSum();
   #result: { seq: number; value: unknown } | undefined;
 
@@ -54,8 +53,13 @@ export class AgUiForm extends RunEvents {
     this.#envelope(JSON.parse(line) as Envelope);
   }
 
-  #envelope({ type, data = null }: Envelope): void {
-    if (type === 'input_resolved') return this.#answered((data as { answers: ResolvedInput[] }).answers);
+  #envelope(envelope: Envelope): void {
+    const { type, data = null } = envelope;
+    const goesOn = this.#asked.read(envelope, this.#seq);
+    if (type === 'input_resolved') {
+      if (goesOn && !this.#isRunning) this.#start();
+      return;
+    }
     if (!this.#isRunning) this.#start();
     switch (type) {
       case 'message':
@@ -91,7 +95,7 @@ export class AgUiForm extends RunEvents {
     const { threadId, runId, parentRunId, after } = this.shown;
     this.#isRunning = true;
     this.#usage.clear();
-    const isFirst = after !== undefined && this.#asked.includes(after);
+    const isFirst = after !== undefined && this.#asked.has(after);
     if (isFirst) this.from = this.number;
     else if (this.#isHidden) return this.skip();
     this.send('RUN_STARTED', { threadId, runId, parentRunId });
@@ -152,10 +156,8 @@ export class AgUiForm extends RunEvents {
       const isTold = toolCallId === undefined || this.#begun.hasCall(toolCallId);
       if (!isTold) this.#call({ id: toolCallId, name, arguments: input });
     }
-    this.#asked = requests.map(({ id }) => id);
-    this.#open = new Set(this.#asked);
     this.#isRunning = false;
-    this.#isHidden = this.#asked.every((id) => this.shown.resolved?.has(id));
+    this.#isHidden = requests.every(({ id }) => this.shown.resolved?.has(id));
     if (isOfTools(requests)) for (const request of requests) this.#executeTool(request);
     if (this.#isHidden) return this.skip();
     this.#finish({ outcome: this.#pauseOf(requests) });
@@ -174,11 +176,6 @@ export class AgUiForm extends RunEvents {
       return { type: 'success', pendingToolCallIds: requests.map(({ toolCallId }) => toolCallId) };
     const interrupts = requests.map((request) => interruptOf(request, this.shown.runId));
     return { type: 'interrupt', interrupts };
-  }
-
-  #answered(answers: ResolvedInput[]): void {
-    for (const { id } of answers) this.#open.delete(id);
-    if (this.#open.size === 0 && !this.#isRunning) this.#start();
   }
 
   /** Messages that are void cannot be taken back: the client is told which they are. */

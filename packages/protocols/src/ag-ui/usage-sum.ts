@@ -1,16 +1,16 @@
 import type { UsageEnvelope } from 'nest-agent-query';
+import { usageSum } from 'nest-agent-query/protocol';
 
-type Tokens = Omit<UsageEnvelope['data'], 'model'>;
+type Usage = UsageEnvelope['data'];
 
 /** What the models of a run have used, as AG-UI tells it: one entry for each, with whole numbers. */
 export class UsageSum {
-  readonly #sums = new Map<string | undefined, Tokens>();
+  readonly #sums = new Map<string | undefined, Usage>();
 
-  add({ model, ...tokens }: UsageEnvelope['data']): void {
-    const sum: Tokens = this.#sums.get(model) ?? { inputTokens: 0, outputTokens: 0 };
-    for (const [name, count] of Object.entries(tokens) as [keyof Tokens, number][])
-      sum[name] = (sum[name] ?? 0) + Math.round(count);
-    this.#sums.set(model, sum);
+  add({ model, ...counts }: Usage): void {
+    for (const [name, count] of Object.entries(counts) as [keyof typeof counts, number][])
+      counts[name] = Math.round(count);
+    this.#sums.set(model, usageSum(this.#sums.get(model), counts));
   }
 
   clear(): void {

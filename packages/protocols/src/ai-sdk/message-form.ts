@@ -1,4 +1,5 @@
-import type { Envelope, InputRequest, ResolvedInput, RunEnd } from 'nest-agent-query';
+import type { Envelope, InputRequest, RunEnd } from 'nest-agent-query';
+import { AskedRequests } from 'nest-agent-query/protocol';
 import { chunkOf, EventForm } from '../view/event-form.js';
 import { messageIdOf } from './message-id.js';
 import { MessageParts } from './message-parts.js';
@@ -47,12 +48,7 @@ export class MessageForm extends EventForm {
   /** What a restart has made void although the client has it, and cannot be told. The response ends there, without `finish`. */
   untold: VoidRange | undefined;
   readonly #parts = new MessageParts((chunk) => this.write(chunk));
-  /** What the run asks. */
-  readonly #requests = new Map<string, InputRequest>();
-  /** The number of the envelope with the newest questions. */
-  #askedAt = 0;
-  /** The answers of this pause. */
-  #resolved: [InputRequest, ResolvedInput][] = [];
+  readonly #asked = new AskedRequests();
   #isShown: boolean;
   #count: number | undefined;
   #hasStarted = false;
@@ -72,7 +68,7 @@ export class MessageForm extends EventForm {
 
   /** The number of the envelope that asks what is not answered; undefined if everything is. */
   get openAt(): number | undefined {
-    return this.#requests.size > 0 ? this.#askedAt : undefined;
+    return this.#asked.open.length > 0 ? this.#asked.askedAt : undefined;
   }
 
   /** How many chunks the response has: `[DONE]` is none. */
@@ -108,9 +104,11 @@ export class MessageForm extends EventForm {
   }
 
   /** Reads an envelope that says how the run proceeds. Returns false if it is another one. */
-  #readEvent({ type, data }: Envelope, line: string, seq: number, isVoid: boolean): boolean {
+  #readEvent(envelope: Envelope, line: string, seq: number, isVoid: boolean): boolean {
+    const { type, data } = envelope;
+    const goesOn = this.#asked.read(envelope, seq);
     if (type === 'input_required') this.#ask((data as { requests: InputRequest[] }).requests, seq, isVoid);
-    else if (type === 'input_resolved') this.#resolve((data as { answers: ResolvedInput[] }).answers, seq);
+    else if (type === 'input_resolved') this.#resolve(goesOn, seq);
     else if (type === 'restarted') this.#restart((data as { from: number }).from, seq);
     else if (type === 'done') this.#end(data as RunEnd, line);
     else return false;
@@ -142,10 +140,7 @@ export class MessageForm extends EventForm {
     const parts = this.#parts;
     parts.closeText();
     parts.leaveCalls(requests.map(callIdOf));
-    this.#askedAt = seq;
-    for (const request of requests) {
-      this.#requests.set(request.id, request);
-      if (isVoid) continue;
+    for (const request of isVoid ? [] : requests) {
       const toolCallId = callIdOf(request);
       if (!parts.isOpenCall(toolCallId)) parts.call(callOf(request), seq);
       parts.last = seq;
@@ -156,17 +151,12 @@ export class MessageForm extends EventForm {
     if (seq > this.shown.answeredUpTo) this.#finish('tool-calls');
   }
 
-  #resolve(answers: ResolvedInput[], seq: number): void {
-    for (const answer of answers) {
-      const request = this.#requests.get(answer.id);
-      if (request && this.#requests.delete(answer.id)) this.#resolved.push([request, answer]);
-    }
-    if (this.#requests.size > 0) return;
+  #resolve(goesOn: boolean, seq: number): void {
+    if (!goesOn) return;
     if (seq > this.shown.since) this.#isShown = true;
     this.#start();
-    for (const [request, answer] of this.#resolved)
+    for (const [request, answer] of this.#asked.resolved)
       for (const chunk of chunksOfAnswer(request, answer, this.shown.version)) this.#parts.result(chunk);
-    this.#resolved = [];
   }
 
   #restart(from: number, seq: number): void {

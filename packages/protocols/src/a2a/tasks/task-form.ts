@@ -1,5 +1,5 @@
-import type { Envelope, InputRequest, ResolvedInput, RunEnd, RunView } from 'nest-agent-query';
-import { type Piece, piecesOf } from 'nest-agent-query/protocol';
+import type { Envelope, RunEnd, RunView } from 'nest-agent-query';
+import { AskedRequests, type Piece, piecesOf } from 'nest-agent-query/protocol';
 import { chunkOf, EventForm } from '../../view/event-form.js';
 import { CURSOR_EXTENSION } from '../service-parameters.js';
 import { type ArtifactChange, Artifacts } from './artifacts.js';
@@ -37,7 +37,7 @@ export class TaskForm extends EventForm {
   readonly #names: TaskNames;
   readonly #artifacts: Artifacts;
   #isWorking = false;
-  #open: InputRequest[] = [];
+  readonly #asked = new AskedRequests();
   /** The names of the task in each event, as JSON. */
   readonly #head: string;
 
@@ -85,8 +85,8 @@ export class TaskForm extends EventForm {
     const { type, data } = envelope;
     const changes = this.#artifacts.read(envelope, seq);
     if (type === 'done') return this.#done(data as RunEnd);
-    if (type === 'input_required') return this.#ask((data as { requests: InputRequest[] }).requests);
-    if (type === 'input_resolved') return this.#answered((data as { answers: ResolvedInput[] }).answers);
+    if (this.#asked.read(envelope, seq)) return this.#work();
+    if (type === 'input_required' || type === 'input_resolved') return this.#pause();
     // The service itself writes into the log of a run that still waits.
     if (type === 'log') return this.#tell(seq, { text: (data as { message: string }).message });
     if (!OF_ANSWER.has(type)) {
@@ -107,21 +107,11 @@ export class TaskForm extends EventForm {
     this.#status('TASK_STATE_WORKING');
   }
 
-  #ask(requests: InputRequest[]): void {
-    this.#open = requests;
-    this.#pause();
-  }
-
-  #answered(answers: ResolvedInput[]): void {
-    this.#open = this.#open.filter(({ id }) => !answers.some((answer) => answer.id === id));
-    if (this.#open.length === 0) this.#work();
-    else this.#pause();
-  }
-
   /** A stream ends where the task needs its client, unless that has been done by now. */
   #pause(): void {
-    this.#status(askingState(this.#open), question(this.#names, this.#open));
-    const isOpen = this.#open.some(({ id }) => !this.shown.resolved.has(id));
+    const { open } = this.#asked;
+    this.#status(askingState(open), question(this.#names, open));
+    const isOpen = open.some(({ id }) => !this.shown.resolved.has(id));
     this.isOver = isOpen && this.number > this.from;
   }
 

@@ -1,5 +1,5 @@
 import type { Envelope, InputRequest, ResolvedInput, RunEnd } from 'nest-agent-query';
-import { type LogText, LogTexts } from 'nest-agent-query/protocol';
+import { type LogText, LogTexts, usageSum } from 'nest-agent-query/protocol';
 import { chunkOf, EventForm } from '../../view/event-form.js';
 import { CallsOfRun } from './calls-of-run.js';
 import { CONTENTS, isJsonOf, keptLength, plainLength } from './item-texts.js';
@@ -92,7 +92,9 @@ export abstract class AnswerForm extends EventForm {
     file: ({ path, name }: { path: string; name: string }, seq) => this.#cite(path, name, seq),
     result: ({ value }: { value: unknown }, seq) =>
       this.#tellValue(JSON.stringify(JSON.stringify(value)), seq),
-    usage: (data: Record<string, number>) => this.#use(data),
+    usage: (data: Usage) => {
+      this.usage = usageSum(this.usage, data);
+    },
     input_required: ({ requests }: { requests: InputRequest[] }, seq) => this.#pause(requests, seq),
     input_resolved: ({ answers }: { answers: ResolvedInput[] }) => this.#calls.decide(answers),
     restarted: ({ from }: { from: number }) => this.#restart(from),
@@ -169,21 +171,6 @@ export abstract class AnswerForm extends EventForm {
     this.#close();
     this.#addTo(this.#textOf('message', undefined, seq, this.#texts.begin(CONTENTS.result)), value, seq);
     this.#close();
-  }
-
-  #use({ inputTokens = 0, outputTokens = 0, cachedInputTokens = 0, reasoningTokens = 0 }): void {
-    const { input, cached, output, reasoning } = (this.usage ??= {
-      input: 0,
-      cached: 0,
-      output: 0,
-      reasoning: 0,
-    });
-    this.usage = {
-      input: input + inputTokens,
-      cached: cached + cachedInputTokens,
-      output: output + outputTokens,
-      reasoning: reasoning + reasoningTokens,
-    };
   }
 
   #pause(requests: InputRequest[], seq: number): void {

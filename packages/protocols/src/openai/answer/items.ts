@@ -1,4 +1,4 @@
-import type { InputRequest } from 'nest-agent-query';
+import type { InputRequest, UsageEnvelope } from 'nest-agent-query';
 import type { LogText } from 'nest-agent-query/protocol';
 
 interface Item {
@@ -57,9 +57,4 @@ export type AnswerItem = TextItem | CallItem | AskedItem;
 export const isText = (item: AnswerItem | undefined): item is TextItem =>
   item?.type === 'message' || item?.type === 'reasoning';
 
-export interface Usage {
-  input: number;
-  cached: number;
-  output: number;
-  reasoning: number;
-}
+export type Usage = UsageEnvelope['data'];

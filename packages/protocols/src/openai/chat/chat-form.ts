@@ -165,12 +165,12 @@ function failureOf({ code, message }: { code: string; message: string }): QueryE
   return new QueryError(code, message, { status: 500 });
 }
 
-function usageOf({ input, cached, output, reasoning }: Usage) {
+function usageOf({ inputTokens, outputTokens, cachedInputTokens = 0, reasoningTokens = 0 }: Usage) {
   return {
-    prompt_tokens: input,
-    completion_tokens: output,
-    total_tokens: input + output,
-    prompt_tokens_details: { cached_tokens: cached },
-    completion_tokens_details: { reasoning_tokens: reasoning },
+    prompt_tokens: inputTokens,
+    completion_tokens: outputTokens,
+    total_tokens: inputTokens + outputTokens,
+    prompt_tokens_details: { cached_tokens: cachedInputTokens },
+    completion_tokens_details: { reasoning_tokens: reasoningTokens },
   };
 }

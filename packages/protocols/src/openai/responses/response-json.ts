@@ -64,12 +64,12 @@ export class ResponseJson {
   }
 }
 
-function usageOf({ input, cached, output, reasoning }: Usage) {
+function usageOf({ inputTokens, outputTokens, cachedInputTokens = 0, reasoningTokens = 0 }: Usage) {
   return {
-    input_tokens: input,
-    input_tokens_details: { cached_tokens: cached, cache_write_tokens: 0 },
-    output_tokens: output,
-    output_tokens_details: { reasoning_tokens: reasoning },
-    total_tokens: input + output,
+    input_tokens: inputTokens,
+    input_tokens_details: { cached_tokens: cachedInputTokens, cache_write_tokens: 0 },
+    output_tokens: outputTokens,
+    output_tokens_details: { reasoning_tokens: reasoningTokens },
+    total_tokens: inputTokens + outputTokens,
   };
 }
