@@ -12,7 +12,7 @@ import { getAgentToken } from './agent-token.js';
 import { Spool } from './files/spool.js';
 import { type Reserve, Uploads } from './files/uploads.js';
 import { Bodies } from './http/bodies.js';
-import { CallerPipe, OwnerPipe } from './http/caller.js';
+import { Callers, OwnerPipe } from './http/caller.js';
 import { Endpoint, endpointToken } from './http/endpoint.js';
 import { controllerAt } from './http/query.controller.js';
 import { MemoryRunStore } from './memory/memory-run-store.js';
@@ -63,7 +63,7 @@ type TypedModuleOptions<K extends object> = QueryModuleOptions<K> & ModuleExtras
   providers: [
     AgentService,
     OwnerPipe,
-    CallerPipe,
+    Callers,
     Bodies,
     Endpoint,
     SseInterceptor,

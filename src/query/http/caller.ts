@@ -6,38 +6,20 @@ import { ANONYMOUS, type QueryOptions } from '../runs/agent.service.js';
 import { Observers } from '../runs/observers.js';
 import { afterTurnOf, type Cursor, cursorOf, idempotencyKeyOf, prefersAsync } from './headers.js';
 
-/** The request of route parameters. In a function, so that a global pipe of the host finds nothing to change. */
-export type PendingRequest = () => { readonly request: HostRequest; caller?: Awaitable<Caller> };
+/** The request of a route parameter. In a function, so that a global pipe of the host finds nothing to change. */
+export type PendingRequest = () => HostRequest;
 
-function pendingOf(request: HostRequest): PendingRequest {
-  const pending = { request };
-  return () => pending;
-}
-
-/** For a route with one such parameter. */
-export const OfRequest = createParamDecorator((_: unknown, context: ExecutionContext) =>
-  pendingOf(context.switchToHttp().getRequest<HostRequest>()),
-);
-
-/** The value of the first parameter, until the second one of the same request takes it. */
-let first: PendingRequest | undefined;
-
-/**
- * For a route with two such parameters, which have one value. Nest asks for the values of all parameters of a request in one turn
- * of the event loop. To keep the value at the host's request or in a WeakMap takes 6 % of a small query on Express.
- */
-export const OfBothParameters = createParamDecorator((_: unknown, context: ExecutionContext) => {
+/** For a parameter of a route that a pipe makes of the request. */
+export const OfRequest = createParamDecorator((_: unknown, context: ExecutionContext): PendingRequest => {
   const request = context.switchToHttp().getRequest<HostRequest>();
-  const isSecond = first?.().request === request;
-  const pending = isSecond ? first! : pendingOf(request);
-  first = isSecond ? undefined : pending;
-  return pending;
+  return () => request;
 });
 
 /** Who asks, and what the head of the request says. */
 export interface Caller extends QueryOptions {
   owner: string;
   path: string;
+  request: HostRequest;
   /** Where the caller resumes a run that it has followed before; undefined for a new query. */
   cursor: Cursor | undefined;
 }
@@ -51,7 +33,7 @@ export class OwnerPipe implements PipeTransform<PendingRequest, Awaitable<string
   ) {}
 
   transform(pending: PendingRequest): Awaitable<string> {
-    const { request } = pending();
+    const request = pending();
     const known = (found: string | null | undefined) => {
       const owner = found ?? ANONYMOUS;
       this.observers.ownerIs(request, owner);
@@ -62,23 +44,20 @@ export class OwnerPipe implements PipeTransform<PendingRequest, Awaitable<string
   }
 }
 
-/** Reads the head of a `POST`, or throws `invalid_query`. Both parameters ask for it: it is read once, also where that throws. */
+/** What a `POST` brings, and from whom. */
+export interface Received<T> {
+  readonly body: T;
+  readonly caller: Caller;
+}
+
+/** Finds who sends a `POST`, and reads its head. */
 @Injectable()
-export class CallerPipe implements PipeTransform<PendingRequest, Awaitable<Caller>> {
+export class Callers {
   constructor(private readonly owners: OwnerPipe) {}
 
-  transform(given: PendingRequest): Awaitable<Caller> {
-    const pending = given();
-    try {
-      pending.caller ??= this.#read(given);
-    } catch (error) {
-      pending.caller = Promise.reject(error);
-    }
-    return pending.caller;
-  }
-
-  #read(pending: PendingRequest): Awaitable<Caller> {
-    const { request } = pending();
+  /** @throws {QueryError} `invalid_query`, or what the option `owner` throws */
+  of(pending: PendingRequest): Awaitable<Caller> {
+    const request = pending();
     const owner = this.owners.transform(pending);
     return isThenable(owner) ? owner.then((known) => callerOf(request, known)) : callerOf(request, owner);
   }
@@ -94,7 +73,5 @@ function callerOf(request: HostRequest, owner: string): Caller {
   return { owner, cursor, path, idempotencyKey, afterTurn, detached, request };
 }
 
-/** A parameter of a route: who asks, and what the head of the request says. */
-export const FromCaller = () => OfBothParameters(CallerPipe);
 /** A parameter of a route: the owner of the runs that the caller may see. */
 export const Owner = () => OfRequest(OwnerPipe);

@@ -55,7 +55,7 @@ export class Endpoint {
 
   /** Finds the owner of a request, as the option `owner` says. */
   async owner(request: HostRequest): Promise<string> {
-    return this.owners.transform(() => ({ request }));
+    return this.owners.transform(() => request);
   }
 
   /**

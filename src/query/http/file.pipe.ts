@@ -8,24 +8,25 @@ import { rawRequest } from '../platform/host.js';
 import { sendContinue } from '../platform/host-parsers.js';
 import { AgentService } from '../runs/agent.service.js';
 import { storedOwner } from '../sharing/owners.js';
-import { CallerPipe, OfBothParameters, type PendingRequest } from './caller.js';
+import { Callers, OfRequest, type PendingRequest, type Received } from './caller.js';
 
 /** Reads the file of a request as it arrives. The body of a caller without access is not read. */
 @Injectable()
-export class FilePipe implements PipeTransform<PendingRequest, Promise<ReadFile>> {
+export class FilePipe implements PipeTransform<PendingRequest, Promise<Received<ReadFile>>> {
   constructor(
-    private readonly callers: CallerPipe,
+    private readonly callers: Callers,
     private readonly agent: AgentService,
     private readonly settings: Settings,
     private readonly spool: Spool,
     private readonly uploads: Uploads,
   ) {}
 
-  /** @throws the errors of `CallerPipe`, `SentFiles.room`, `refuseFileByLength` and `readFile` */
-  async transform(pending: PendingRequest): Promise<ReadFile> {
-    const { owner } = await this.callers.transform(pending);
+  /** @throws the errors of `Callers.of`, `SentFiles.room`, `refuseFileByLength` and `readFile` */
+  async transform(pending: PendingRequest): Promise<Received<ReadFile>> {
+    const caller = await this.callers.of(pending);
+    const { owner } = caller;
     const room = await this.agent.sentFiles.room(owner);
-    const raw = rawRequest(pending().request);
+    const raw = rawRequest(pending());
     const { limits, name } = this.settings;
     refuseFileByLength(raw.headers, limits);
     const upload = this.uploads.begin(storedOwner(name, owner));
@@ -36,7 +37,7 @@ export class FilePipe implements PipeTransform<PendingRequest, Promise<ReadFile>
         upload.end();
         await file.discard();
       };
-      return { ...file, discard };
+      return { caller, body: { ...file, discard } };
     } catch (error) {
       upload.end();
       throw error;
@@ -55,5 +56,5 @@ function within(room: number, upload: Upload, maxBytes: number): Upload {
   return { ...upload, count };
 }
 
-/** A parameter of a route: the file in the body. To be discarded by the route. */
-export const FileBody = () => OfBothParameters(FilePipe);
+/** A parameter of a route: the file in the body, to be discarded by the route, and who sends it. */
+export const FileBody = () => OfRequest(FilePipe);

@@ -38,7 +38,7 @@ import { AgentService } from '../runs/agent.service.js';
 import { prefersEventStream } from '../sse/accept.js';
 import { SseInterceptor } from '../sse/sse.interceptor.js';
 import { StreamsEnvelopes } from '../sse/streams-envelopes.js';
-import { type Caller, FromCaller, Owner } from './caller.js';
+import { Owner, type Received } from './caller.js';
 import { FileBody } from './file.pipe.js';
 import { fileReply } from './file-reply.js';
 import type { AnswersDto } from './answers.dto.js';
@@ -46,8 +46,7 @@ import type { ForkDto } from './fork.dto.js';
 import { cursorOfRun } from './headers.js';
 import { ListDto, runListOf, TurnsDto, UsageDto, validated } from './list.dto.js';
 import { ProblemFilter } from './problem.filter.js';
-import type { QueryDto } from './query.dto.js';
-import { AnswersBody, ForkBody, QueryBody } from './query.pipe.js';
+import { AnswersBody, ForkBody, type Submission, Submitted } from './query.pipe.js';
 
 /**
  * `{base}/query`. What callers send is validated as DTOs, `AgentService` returns an Observable of envelopes, and `SseInterceptor`
@@ -59,20 +58,15 @@ import { AnswersBody, ForkBody, QueryBody } from './query.pipe.js';
 export class QueryController {
   constructor(private readonly agent: AgentService) {}
 
-  /**
-   * Admits a query and streams its run; resumes a run; or, with `Prefer: respond-async`, only names the run.
-   *
-   * @param query absent where the caller resumes a run
-   */
+  /** Admits a query and streams its run; resumes a run; or, with `Prefer: respond-async`, only names the run. */
   @Post()
   @HttpCode(200)
   submit(
-    @QueryBody() query: QueryDto,
-    @FromCaller() caller: Caller,
+    @Submitted() { caller, query, cursor }: Submission,
     @Res() response: HostResponse,
   ): Observable<Envelope> | Promise<RunView | undefined> {
-    const { owner, cursor } = caller;
-    if (cursor) return this.agent.follow(owner, cursor.runId, cursor.seq, { request: caller.request! });
+    const { owner, request } = caller;
+    if (cursor) return this.agent.follow(owner, cursor.runId, cursor.seq, { request });
     const envelopes = this.agent.query(query, caller);
     return caller.detached ? acceptedRun(envelopes, caller.path, response) : envelopes;
   }
@@ -104,11 +98,11 @@ export class QueryController {
   /** Makes a session that begins with the first turns of another one. */
   @Post('sessions/:sessionId/fork')
   async fork(
-    @ForkBody() { afterTurn, session_id: newId }: ForkDto,
-    @FromCaller() { owner, path }: Caller,
+    @ForkBody() { body, caller: { owner, path } }: Received<ForkDto>,
     @Param('sessionId') sessionId: string,
     @Res() response: HostResponse,
   ): Promise<SessionView> {
+    const { afterTurn, session_id: newId } = body;
     const session = await this.agent.fork(owner, sessionId, afterTurn, newId ?? undefined);
     const sessions = path.split('/').slice(0, -2).join('/');
     response.header('Location', `${sessions}/${encodeURIComponent(session.id)}`);
@@ -130,7 +124,7 @@ export class QueryController {
   /** Keeps a file for the queries of its owner. */
   @Post('files')
   @HttpCode(201)
-  async keepFile(@FileBody() file: ReadFile, @FromCaller() { owner }: Caller): Promise<SentFile> {
+  async keepFile(@FileBody() { body: file, caller: { owner } }: Received<ReadFile>): Promise<SentFile> {
     try {
       return await this.agent.sentFiles.keep(owner, file);
     } finally {
@@ -190,15 +184,14 @@ export class QueryController {
   @Post(':runId/inputs')
   @HttpCode(200)
   async answer(
-    @AnswersBody() { answers }: AnswersDto,
-    @FromCaller() { owner, cursor }: Caller,
+    @AnswersBody() { body, caller: { owner, cursor } }: Received<AnswersDto>,
     @Param('runId') runId: string,
     @Req() request: HostRequest,
   ): Promise<Observable<Envelope> | RunView> {
     const follows = prefersEventStream(request);
     const after = cursor && cursorOfRun(runId, request);
     const options = { detached: !follows, after };
-    const { run, before } = await this.agent.inputs.answer(owner, runId, answers, options);
+    const { run, before } = await this.agent.inputs.answer(owner, runId, body.answers, options);
     if (!follows || before === undefined) return run;
     return this.agent.follow(owner, runId, after ?? before, { request });
   }

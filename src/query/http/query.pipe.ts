@@ -3,53 +3,58 @@ import { rawRequest } from '../platform/host.js';
 import { isThenable } from '../ports/file-store.js';
 import { type AnswersDto, validateAnswers } from './answers.dto.js';
 import { Bodies } from './bodies.js';
-import { CallerPipe, OfBothParameters, type PendingRequest } from './caller.js';
+import { type Caller, Callers, OfRequest, type PendingRequest, type Received } from './caller.js';
 import { type ForkDto, validateFork } from './fork.dto.js';
+import type { Cursor } from './headers.js';
 import type { QueryDto } from './query.dto.js';
 
-/** Reads the query of a request. */
+/** What a `POST` of the endpoint brings: a query; or, from a caller who resumes a run, no query but a cursor. */
+export type Submission =
+  | { readonly caller: Caller; readonly query: QueryDto; readonly cursor?: undefined }
+  | { readonly caller: Caller; readonly query?: undefined; readonly cursor: Cursor };
+
+/** Finds who submits a query, and reads the query. */
 @Injectable()
-export class QueryPipe implements PipeTransform<PendingRequest, Promise<QueryDto | undefined>> {
+export class SubmissionPipe implements PipeTransform<PendingRequest, Promise<Submission>> {
   constructor(
-    private readonly callers: CallerPipe,
+    private readonly callers: Callers,
     private readonly bodies: Bodies,
   ) {}
 
   /**
    * The body of a caller without access is not read, and neither is that of a request that resumes a run: it has no query.
    *
-   * @throws the errors of `CallerPipe`, `Bodies.read` and `Bodies.query`
+   * @throws the errors of `Callers.of`, `Bodies.read` and `Bodies.query`
    */
-  async transform(pending: PendingRequest): Promise<QueryDto | undefined> {
-    const { request } = pending();
-    const found = this.callers.transform(pending);
+  async transform(pending: PendingRequest): Promise<Submission> {
+    const request = pending();
+    const found = this.callers.of(pending);
     const caller = isThenable(found) ? await found : found;
-    if (caller.cursor) {
+    const { cursor } = caller;
+    if (cursor) {
       rawRequest(request).resume();
-      return undefined;
+      return { caller, cursor };
     }
     const body = await this.bodies.read(request, caller.owner);
     const query = await this.bodies.query(body);
-    // Called when the run no longer needs the files.
-    caller.release = () => void body.release();
-    return query;
+    return { caller: { ...caller, release: () => void body.release() }, query };
   }
 }
 
 /** Reads and validates a body without files. The body of a caller without access is not read. */
 @Injectable()
-abstract class DocumentPipe<T> implements PipeTransform<PendingRequest, Promise<T>> {
+abstract class DocumentPipe<T> implements PipeTransform<PendingRequest, Promise<Received<T>>> {
   constructor(
-    private readonly callers: CallerPipe,
+    private readonly callers: Callers,
     private readonly bodies: Bodies,
   ) {}
 
   protected abstract validate(value: unknown): T;
 
-  /** @throws {QueryError} `unsupported_media_type`, and the errors of `CallerPipe`, `Bodies.readValue` and `validate` */
-  async transform(pending: PendingRequest): Promise<T> {
-    await this.callers.transform(pending);
-    return this.validate(await this.bodies.readValue(pending().request));
+  /** @throws {QueryError} `unsupported_media_type`, and the errors of `Callers.of`, `Bodies.readValue` and `validate` */
+  async transform(pending: PendingRequest): Promise<Received<T>> {
+    const caller = await this.callers.of(pending);
+    return { caller, body: this.validate(await this.bodies.readValue(pending())) };
   }
 }
 
@@ -63,11 +68,11 @@ export class ForkPipe extends DocumentPipe<ForkDto> {
   protected validate = validateFork;
 }
 
-/** A parameter of a route: the answers in the body. */
-export const AnswersBody = () => OfBothParameters(AnswersPipe);
+/** A parameter of a route: the query of a request, and who submits it. */
+export const Submitted = () => OfRequest(SubmissionPipe);
 
-/** A parameter of a route: the fork in the body. */
-export const ForkBody = () => OfBothParameters(ForkPipe);
+/** A parameter of a route: the answers in the body, and who sends them. */
+export const AnswersBody = () => OfRequest(AnswersPipe);
 
-/** A parameter of a route: the query in the body. Undefined where the caller resumes a run. */
-export const QueryBody = () => OfBothParameters(QueryPipe);
+/** A parameter of a route: the fork in the body, and who sends it. */
+export const ForkBody = () => OfRequest(ForkPipe);
