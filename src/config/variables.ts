@@ -1,19 +1,8 @@
-import { apiKeysOf } from '../access/keys/api-key.js';
 import { MODEL_INPUTS, MODEL_KWARGS, TEMPERATURES } from '../agents/model-values.js';
-import { isInRange, type NumberOption, OPTIONS, type Range, rangeText } from '../query/options/table.js';
-import { entriesOf, isAddressOrNetwork, isHostName, isOriginOrAll, linesOf } from './lists.js';
-
-/** How the text of a variable becomes its value. */
-interface Kind<T> {
-  /** The default. */
-  value: T;
-  /** Undefined: the text is not valid. */
-  read: (text: string) => T | undefined;
-  /** What the value must be, as the end of a sentence. */
-  must: string;
-  /** For a secret: what is wrong with a text, without a part of it. */
-  fault?: (text: string) => string | undefined;
-}
+import { type NumberOption, OPTIONS, type Range } from '../query/options/table.js';
+import { decimal, type Kind, list, oneOf, secret, text, whole } from './kinds.js';
+import { isAddressOrNetwork, isHostName, isOriginOrAll } from './lists.js';
+import { faultOfAddress, faultOfHeaders, faultOfKey, faultOfKeys, faultOfSecret } from './secrets.js';
 
 /** A variable of the service. */
 export interface Variable<T = unknown> extends Kind<T> {
@@ -27,42 +16,6 @@ export interface Variable<T = unknown> extends Kind<T> {
   flag?: string;
   /** Whether it belongs to the whole service: no agent of `AGENTS` has a value of its own. */
   isOfService?: boolean;
-}
-
-function text(value = ''): Kind<string> {
-  const read = (given: string) => (value !== '' && given.trim() === '' ? undefined : given);
-  return { value, read, must: 'a text that is not empty' };
-}
-
-function whole<D extends number | undefined = undefined>(range: Range, value?: D): Kind<number | D> {
-  const read = (given: string) =>
-    /^\d+$/.test(given) && isInRange(Number(given), range) ? Number(given) : undefined;
-  return { value: value as D, read, must: rangeText(range) };
-}
-
-function decimal([least, most]: Range): Kind<number | undefined> {
-  const isIn = (value: number) => value >= least && value <= most;
-  const read = (given: string) =>
-    /^\d+(?:\.\d+)?$/.test(given) && isIn(Number(given)) ? Number(given) : undefined;
-  return { value: undefined, read, must: `a number from ${least} to ${most}` };
-}
-
-function oneOf<const V extends string, const D extends V | ''>(values: readonly V[], value: D): Kind<V | D> {
-  const quoted = values.map((each) => `"${each}"`);
-  const last = quoted.pop()!;
-  const must = quoted.length === 0 ? last : `${quoted.join(', ')} or ${last}`;
-  return { value, read: (given) => values.find((each) => each === given), must };
-}
-
-/** Texts with commas between them. A list of commas alone is a mistake. */
-function list(isEntry: (entry: string) => boolean, must: string): Kind<string> {
-  const isList = (entries: string[]) => entries.length > 0 && entries.every(isEntry);
-  return { value: '', read: (given) => (isList(entriesOf(given)) ? given : undefined), must };
-}
-
-/** A text that must not be shown. */
-function secret(fault: (text: string) => string | undefined): Kind<string> {
-  return { value: '', read: (given) => (fault(given) === undefined ? given : undefined), must: '', fault };
 }
 
 /** What only some rows have. */
@@ -305,38 +258,4 @@ function faultOf(name: string, given: string, { fault, must }: Variable): string
   if (fault) return `${name} ${fault(given)}`;
   const shown = /^\d+$/.test(given) ? given : JSON.stringify(given);
   return `${name} is ${shown}; it must be ${must}.`;
-}
-
-/** RFC 7518 §3.2: a secret must be at least as long as the hash, here SHA-256. */
-const SECRET_BYTES = 32;
-
-function faultOfKeys(given: string): string | undefined {
-  try {
-    apiKeysOf(given);
-    return undefined;
-  } catch (error) {
-    return `is not valid: ${(error as Error).message}`;
-  }
-}
-
-/** It may contain a password. */
-function faultOfAddress(given: string): string | undefined {
-  const { protocol = '', username = '' } = URL.canParse(given) ? new URL(given) : {};
-  if (/^https?:$/.test(protocol) && username === '') return undefined;
-  return 'must be a URL that begins with https: or http:, without a user.';
-}
-
-/** The key is sent in a header. */
-function faultOfKey(given: string): string | undefined {
-  return /^[\x21-\x7e]+$/.test(given) ? undefined : 'must consist of visible ASCII characters.';
-}
-
-function faultOfHeaders(given: string): string | undefined {
-  const faulty = linesOf(given).findIndex((line) => !/^[\w!#$%&'*+.^`|~-]+:[ \t]*[^ \t]/.test(line));
-  return faulty === -1 ? undefined : `is not valid: its line ${faulty + 1} must be "Name: value".`;
-}
-
-function faultOfSecret(given: string): string | undefined {
-  const bytes = Buffer.byteLength(given);
-  return bytes < SECRET_BYTES ? `has ${bytes} bytes; it must have at least ${SECRET_BYTES}.` : undefined;
 }
