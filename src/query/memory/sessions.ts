@@ -1,46 +1,13 @@
 import { pageOf } from '../contract/list-page.js';
 import { sessionNotFound } from '../contract/refusals.js';
-import { shownTurn, titleOf, withoutMessageTexts } from '../contract/turn-texts.js';
-import type { Envelope, Turn, TurnAnswer, TurnFile, TurnText } from 'nest-agent-query-client';
-import type {
-  Admission,
-  Fork,
-  ListPage,
-  NumberedTurn,
-  SessionRecord,
-  TurnsPage,
-} from '../ports/run-store.js';
-import {
-  pageOfTurns,
-  refuseToFollow,
-  refuseToFork,
-  refuseToReplace,
-  turnOfRun,
-} from '../ports/turn-rules.js';
+import { titleOf } from '../contract/turn-texts.js';
+import type { TurnAnswer, TurnFile, TurnText } from 'nest-agent-query-client';
+import type { Fork, ListPage, NumberedTurn, SessionRecord, TurnsPage } from '../ports/run-store.js';
+import { pageOfTurns, refuseToFollow, refuseToFork, refuseToReplace } from '../ports/turn-rules.js';
+import { type KeptTurn, keptTurn, OVERHEAD } from './kept-turn.js';
 import type { RetentionOptions } from './retention.js';
 import type { Run } from './run.js';
 import { keyOf } from './runs.js';
-
-/** What a turn or a session costs besides its texts, in characters. */
-const OVERHEAD = 256;
-
-/** A turn in one of its forms, and what it costs in characters: the contents of messages are a part of the text. */
-interface TurnForm {
-  readonly turn: Turn;
-  readonly length: number;
-}
-
-interface KeptTurn {
-  readonly owner: string;
-  readonly whole: TurnForm;
-  /** As pages show the turn. */
-  readonly shown: TurnForm;
-  readonly files: TurnFile[];
-  /** The texts that pages show cut, by their digests. */
-  readonly longTexts: ReadonlyMap<string, string>;
-  /** How many sessions have the turn. */
-  uses: number;
-}
 
 interface Session {
   readonly key: string;
@@ -275,28 +242,4 @@ function recordOf(session: Session): SessionRecord {
   const idOf = (wanted: Run['status']) => queue.find(({ status }) => status === wanted)?.id;
   const [active, asking] = [idOf('running'), idOf('input_required')];
   return { id, title, turns: newestOf(session), usedAt, active, asking };
-}
-
-/** Cuts the long texts once, when the run ends, so that no page has to read them. */
-function keptTurn(run: Run, parts: Admission['parts'], answer: TurnAnswer): KeptTurn {
-  const { owner, files } = run;
-  const whole = turnOfRun(run, parts, answer);
-  const { shown, longTexts } = shownTurn(whole);
-  const envelopes = withoutMessageTexts(whole);
-  const shownLength = lengthOf(shown, envelopes) + shown.text.length;
-  return {
-    owner,
-    files,
-    whole: { turn: whole, length: lengthOf(whole, envelopes) },
-    shown: { turn: shown, length: shownLength },
-    longTexts,
-    uses: 1,
-  };
-}
-
-/** @param envelopes those of the turn without the texts of its messages; undefined if the text is the only message */
-function lengthOf({ parts, text }: Turn, envelopes: Envelope[] | undefined): number {
-  let length = OVERHEAD + text.length + (envelopes ? JSON.stringify(envelopes).length : 0);
-  for (const part of parts) length += OVERHEAD + (part.type === 'text' ? part.text : part.name).length;
-  return length;
 }
