@@ -12,7 +12,8 @@ import type {
 import { QueryError } from '../contract/errors.js';
 import { inputNotFound, sessionBusy } from '../contract/refusals.js';
 import type { Asking, GivenAnswers } from './input-store.js';
-import type { OnAsking, RunRecord, StoredInput } from './run-record.js';
+import type { RunRecord, StoredInput } from './run-record.js';
+import type { OnAsking } from './session-record.js';
 
 /* What all stores do with the requests of runs in the same way. Times are milliseconds since the epoch. */
 

@@ -1,4 +1,4 @@
-import type { RunEnd, Turn, TurnAnswer, TurnFile, TurnText } from 'nest-agent-query-client';
+import type { RunEnd, TurnAnswer, TurnFile, TurnText } from 'nest-agent-query-client';
 import type { DeliveryStore } from './delivery-store.js';
 import type { Awaitable, FileStore } from './file-store.js';
 import type {
@@ -8,22 +8,16 @@ import type {
   Ended,
   EndedRuns,
   EndedRunsPage,
-  Fork,
-  ListPage,
   ListPosition,
   LogSlice,
-  NumberedTurn,
   RunRecord,
   RunRef,
   RunsPage,
-  SessionRecord,
   StoredQuery,
-  TurnsPage,
 } from './run-record.js';
-import { sessionsUnchangeable } from '../contract/refusals.js';
 import { endedAmongAll } from './ended-runs.js';
 import type { InputStore } from './input-store.js';
-import { turnAmong } from './turn-rules.js';
+import { SessionStore } from './session-store.js';
 import { LocalSignals, type Signals } from './other-processes.js';
 import type { StoreHost } from './store-host.js';
 import type { Used, UsageStore } from './usage-store.js';
@@ -31,6 +25,7 @@ import type { UploadStore } from './upload-store.js';
 
 export type { Awaitable, StoreHost };
 export * from './run-record.js';
+export * from './session-record.js';
 
 /**
  * The part of an unfinished run's log that a store never trims, in characters of JSON before the newest envelope. A handler
@@ -52,12 +47,13 @@ export const KEPT_LENGTH = 64 * 1024;
  *   character.
  * - Every method may throw a `QueryError` with the code `unavailable`.
  *
- * The abstract members are what every store has. The others are capabilities, with a default for a store without them.
+ * The abstract members are what every store has. The others are capabilities, with a default for a store without them. Those of
+ * sessions are in `SessionStore`.
  *
  * @example
  * QueryModule.forRoot({ handler: MyHandler, store: new MyRunStore() })
  */
-export abstract class RunStore {
+export abstract class RunStore extends SessionStore {
   /**
    * Makes a run and appends it to the queue of its session; or finds the run that the same idempotency key started for the same
    * owner and digest, unless that run was interrupted. The new run is `running` if it may start at once; otherwise `waiting`.
@@ -158,22 +154,6 @@ export abstract class RunStore {
   abstract read(run: RunRef, after: number): Awaitable<LogSlice>;
 
   /**
-   * Reads turns of a session, in the order in which their runs ended. Turns are numbered from 1. When the oldest are dropped,
-   * the others keep their numbers.
-   *
-   * @returns the turns, the number of the last of them (`total` if there is none after `after`), and as `total` that of the
-   * newest turn; undefined if the owner has no such session
-   */
-  abstract turns(
-    owner: string,
-    sessionId: string,
-    page: TurnsPage,
-  ): Awaitable<{ turns: Turn[]; last: number; total: number } | undefined>;
-
-  /** Returns the unfinished runs of a session in the order of the queue. The first one executes. */
-  abstract queue(owner: string, sessionId: string): Awaitable<RunRecord[]>;
-
-  /**
    * Returns runs of an owner, those that were admitted last first; `next` is where they end, undefined if no more follow. A
    * caller who reads all pages gets each run that exists throughout exactly once, whatever runs are added and removed
    * meanwhile.
@@ -183,31 +163,9 @@ export abstract class RunStore {
     page: RunsPage,
   ): Awaitable<{ runs: RunRecord[]; next: ListPosition | undefined }>;
 
-  /**
-   * Returns the sessions of an owner, those that were used last first, also those that have no turn yet; `next` as for `runs`.
-   * A session that is used between two pages moves to the beginning of the list.
-   */
-  abstract sessions(
-    owner: string,
-    page: ListPage,
-  ): Awaitable<{ sessions: SessionRecord[]; next: ListPosition | undefined }>;
-
-  /**
-   * Erases a session: its turns, its runs and their logs. What a fork shares with it stays. Returns false if there is none.
-   *
-   * @throws {QueryError} `session_busy`: the session has an unfinished run
-   */
-  abstract erase(owner: string, sessionId: string): Awaitable<boolean>;
-
   /** Whether waiting runs survive the end of the process. Then it also has `query`, `handOver` and `saveCheckpoint`. Default
    * false. */
   readonly durable: boolean = false;
-
-  /**
-   * Whether admissions can replace turns and runs, and fork sessions (`afterTurn`, `replaces` and `fork` of `Admission.session`).
-   * Then it also has `fork`. Default false.
-   */
-  readonly changesSessions: boolean = false;
 
   /** Keeps what runs ask. Default: runs cannot ask. */
   readonly inputs?: InputStore;
@@ -261,33 +219,12 @@ export abstract class RunStore {
   }
 
   /**
-   * Makes a session that begins with the first turns of another one of the owner, or is empty. Files and long texts are shared: they are kept
-   * as long as one of the sessions has their turn, and are found by the run of that turn. Undefined if there is no such session.
-   *
-   * @throws {QueryError} `session_exists`: the owner has a session with the new id · `invalid_query`, at `/afterTurn`: the session
-   * has fewer turns. Default: always, the store cannot fork
-   */
-  fork(owner: string, fork: Fork): Awaitable<SessionRecord | undefined> {
-    void owner;
-    void fork;
-    throw sessionsUnchangeable();
-  }
-
-  /**
    * Returns runs of an owner that have ended, those that ended last first, whether more follow, and the number of those on all
    * pages. Default: reads all runs of the owner.
    */
   endedRuns(owner: string, page: EndedRunsPage): Promise<EndedRuns> {
     const { sessionId } = page;
     return endedAmongAll((after) => this.runs(owner, { sessionId, after, limit: 500 }), page);
-  }
-
-  /**
-   * Returns the turn of a run in a session, as a page with `cutTexts` has it; undefined if the owner has no such session, or it has no such
-   * turn: a fork has the turns of the runs that it was made with. Default: reads the turns of the session until it is found.
-   */
-  turn(owner: string, sessionId: string, runId: string): Awaitable<NumberedTurn | undefined> {
-    return turnAmong((page) => this.turns(owner, sessionId, page), runId);
   }
 
   /**

@@ -1,7 +1,8 @@
 import type { Turn, TurnAnswer } from 'nest-agent-query-client';
 import { invalidQuery, nothingToReplace, sessionBusy, sessionExists } from '../contract/refusals.js';
 import type { Awaitable } from './file-store.js';
-import type { Admission, Fork, NumberedTurn, RunRecord, TurnsPage } from './run-record.js';
+import type { Admission, RunRecord } from './run-record.js';
+import type { Fork, NumberedTurn, TurnsPage } from './session-record.js';
 
 /**
  * The turn of a run that has ended.
