@@ -10,7 +10,7 @@ import {
 import { ModuleRef, ModulesContainer } from '@nestjs/core';
 import { getAgentToken } from './agent-token.js';
 import { Spool } from './files/spool.js';
-import { type Reserve, Uploads } from './files/uploads.js';
+import { type Reserve, Transfers } from './files/transfers.js';
 import { Bodies } from './http/bodies.js';
 import { Callers, OwnerPipe } from './http/caller.js';
 import { Endpoint, endpointToken } from './http/endpoint.js';
@@ -76,11 +76,11 @@ type TypedModuleOptions<K extends object> = QueryModuleOptions<K> & ModuleExtras
       useFactory: ({ spoolDirectory, limits }: Settings) => Spool.open(spoolDirectory, limits.spoolBytes),
     },
     {
-      provide: Uploads,
+      provide: Transfers,
       inject: [Settings, RunStore],
       useFactory: ({ limits }: Settings, store: RunStore) => {
         const reserve: Reserve = async (...of) => store.reserveUploads(...of);
-        return new Uploads(limits.filesBytesPerOwner, store.signals.isShared ? reserve : undefined);
+        return new Transfers(limits.filesBytesPerOwner, store.signals.isShared ? reserve : undefined);
       },
     },
   ],

@@ -1,7 +1,7 @@
 import { BodyContents } from '../files/body-contents.js';
 import type { BodyContent } from '../files/content.js';
 import type { Spool } from '../files/spool.js';
-import type { Upload } from '../files/uploads.js';
+import type { Transfer } from '../files/transfers.js';
 import type { SentContent } from '../ports/upload-store.js';
 import type { BodyLimits } from '../options/table.js';
 import { EventLoopShare } from '../platform/event-loop-share.js';
@@ -39,7 +39,7 @@ const STEP_BYTES = 64 * 1024;
  * After a rejection no content, file, timer or listener is left, and the request is paused where it was: answer it, then
  * `drain` or destroy it.
  *
- * @param upload counts the bytes of the files. Default: they are not counted
+ * @param transfer counts the bytes of the files. Default: they are not counted
  * @param places where the strings of files are. Default: where a query has them
  * @throws {QueryError} `invalid_json` · `limit_exceeded` · `unsupported_encoding` · `body_timeout` · `storage_full` ·
  * `rate_limited`
@@ -50,10 +50,10 @@ export function readBody(
   request: BodyRequest,
   limits: BodyLimits,
   spool: Spool,
-  upload?: Upload,
+  transfer?: Transfer,
   places?: BodyPlace,
 ): Promise<ReadDocument> {
-  const body = new ScannedBody(new BodyContents(limits, spool, upload), places);
+  const body = new ScannedBody(new BodyContents(limits, spool, transfer), places);
   return body.read(receiveBytes(request, limits.idleMs, (bytes) => body.receive(bytes)));
 }
 
@@ -62,7 +62,7 @@ export function readBody(
  * `readBody`.
  *
  * @param value what the host's parser returned; it is not changed. A string or bytes are read as JSON text
- * @param upload counts the bytes of the files. Default: they are not counted
+ * @param transfer counts the bytes of the files. Default: they are not counted
  * @param places where the strings of files are. Default: where a query has them
  * @throws {QueryError} `invalid_json` (text only) · `limit_exceeded` · `storage_full` · `rate_limited`
  */
@@ -70,10 +70,10 @@ export function readParsed(
   value: unknown,
   limits: BodyLimits,
   spool: Spool,
-  upload?: Upload,
+  transfer?: Transfer,
   places?: BodyPlace,
 ): Promise<ReadDocument> {
-  const body = new ScannedBody(new BodyContents(limits, spool, upload), places);
+  const body = new ScannedBody(new BodyContents(limits, spool, transfer), places);
   return body.read(body.scanAll(piecesOf(value)));
 }
 

@@ -6,7 +6,7 @@ import { limitExceeded } from '../contract/refusals.js';
 import { BodyContents } from '../files/body-contents.js';
 import type { BodyContent } from '../files/content.js';
 import type { Spool } from '../files/spool.js';
-import type { Upload } from '../files/uploads.js';
+import type { Transfer } from '../files/transfers.js';
 import type { BodyLimits } from '../options/table.js';
 import { FORM_BYTES, MultipartFile } from './multipart-file.js';
 import { type BodyRequest, receiveBytes } from './request-bytes.js';
@@ -37,7 +37,7 @@ export function refuseFileByLength(headers: IncomingHttpHeaders, { fileBytes }: 
  *
  * After a rejection no content, file, timer or listener is left, and the request is paused where it was.
  *
- * @param upload counts the bytes
+ * @param transfer counts the bytes
  * @throws {QueryError} `invalid_query` · `limit_exceeded` · `unsupported_encoding` · `body_timeout` · `storage_full` · `rate_limited`
  * @throws {BodyAborted} if the sender left
  */
@@ -45,10 +45,10 @@ export async function readFile(
   request: BodyRequest,
   limits: BodyLimits,
   spool: Spool,
-  upload: Upload,
+  transfer: Transfer,
 ): Promise<ReadFile> {
   const { headers } = request;
-  const contents = new BodyContents(limits, spool, upload);
+  const contents = new BodyContents(limits, spool, transfer);
   try {
     const sent = isForm(headers) ? new MultipartFile(headers, contents) : new BareFile(headers, contents);
     if (sent instanceof BareFile) checkLabels(sent);

@@ -93,7 +93,7 @@ export function drain(request: Readable, maxBytes: number, maxMs: number): Promi
   });
 }
 
-/** Receives the bytes of one body. Their source is paused while `take` asks to wait. */
+/** Receives the bytes of one body. Their source is paused while `take` waits. */
 class BytesReceiver {
   readonly #decompressor: (Duplex & Zlib) | undefined;
   /** The request, or the decompressor behind it. */

@@ -5,7 +5,7 @@ import { BodyContent } from './content.js';
 import type { ContentFile } from '../ports/file-store.js';
 import type { SentContent } from '../ports/upload-store.js';
 import type { Spool, SpoolFile } from './spool.js';
-import type { Upload } from './uploads.js';
+import type { Transfer } from './transfers.js';
 
 /** One body keeps at most so many contents of the largest size for memory there. Further ones are written to disk. */
 const FULL_CONTENTS_IN_MEMORY = 64;
@@ -34,7 +34,7 @@ export class BodyContents {
   constructor(
     readonly limits: BodyLimits,
     readonly spool: Spool,
-    private readonly upload?: Upload,
+    private readonly transfer?: Transfer,
   ) {}
 
   /** True while the reader must wait for `settled` before it reads more. */
@@ -75,7 +75,7 @@ export class BodyContents {
     this.#totalBytes += bytes;
     if (size > fileBytes) throw limitExceeded('fileBytes', fileBytes, pointer);
     if (this.#totalBytes > filesBytes) throw limitExceeded('filesBytes', filesBytes, pointer);
-    const counted = this.upload?.count(bytes);
+    const counted = this.transfer?.count(bytes);
     if (counted) this.addStep(() => counted);
   }
 

@@ -8,7 +8,7 @@ import { QueryError } from '../contract/errors.js';
 import { filesMissing, refusalOfFiles } from '../contract/refusals.js';
 import { filePartOf } from '../files/content.js';
 import { Spool } from '../files/spool.js';
-import { type Upload, Uploads } from '../files/uploads.js';
+import { type Transfer, Transfers } from '../files/transfers.js';
 import { Settings } from '../options/settings.js';
 import { EventLoopShare } from '../platform/event-loop-share.js';
 import { header, type HostRequest, rawRequest } from '../platform/host.js';
@@ -51,7 +51,7 @@ export class Bodies {
   constructor(
     private readonly settings: Settings,
     private readonly spool: Spool,
-    private readonly uploads: Uploads,
+    private readonly transfers: Transfers,
     private readonly store: RunStore,
   ) {}
 
@@ -72,11 +72,11 @@ export class Bodies {
     requireJson(header(request, 'content-type'), mediaType);
     refuseByLength(rawRequest(request).headers, this.settings.limits);
     const stored = storedOwner(this.settings.name, owner);
-    const upload = this.uploads.begin(stored);
+    const transfer = this.transfers.begin(stored);
     try {
-      const document = await this.#document(request, this.settings.limits, upload, places);
+      const document = await this.#document(request, this.settings.limits, transfer, places);
       const discard = () => {
-        upload.end();
+        transfer.end();
         return document.discard().catch((error: unknown) => this.#notRemoved(error));
       };
       const release = async () => {
@@ -86,7 +86,7 @@ export class Bodies {
       const body: OwnedBody = { value, release, owner: stored, document, discard, isHandedOver: false };
       return body;
     } catch (error) {
-      upload.end();
+      transfer.end();
       throw error;
     }
   }
@@ -127,7 +127,7 @@ export class Bodies {
   #document(
     request: HostRequest,
     limits: Settings['limits'],
-    upload?: Upload,
+    transfer?: Transfer,
     places?: BodyPlace,
   ): Promise<ReadDocument> {
     const raw = rawRequest(request);
@@ -135,10 +135,10 @@ export class Bodies {
     const isRead = raw.readableDidRead || raw.readableEnded;
     if (isRead && body !== undefined) {
       this.#tellParsed();
-      return readParsed(body, limits, this.spool, upload, places);
+      return readParsed(body, limits, this.spool, transfer, places);
     }
     sendContinue(raw);
-    return readBody(raw, limits, this.spool, upload, places);
+    return readBody(raw, limits, this.spool, transfer, places);
   }
 
   #tellParsed(): void {
@@ -181,7 +181,7 @@ export class Bodies {
     const content = part.base64!;
     delete part.base64;
     const opened = await filePartOf(content, part.name, part.mimeType);
-    // With their getters: the `File` of a small content is made when the handler asks for it.
+    // With their getters: the `File` of a small content is made when the handler reads it.
     Object.defineProperties(part, Object.getOwnPropertyDescriptors(opened));
     const { detectedMimeType } = opened;
     if (detectedMimeType === undefined || !this.settings.rejectMismatchedTypes) return;

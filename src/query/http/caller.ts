@@ -15,7 +15,7 @@ export const OfRequest = createParamDecorator((_: unknown, context: ExecutionCon
   return () => request;
 });
 
-/** Who asks, and what the head of the request says. */
+/** Who sends a request, and what its head says. */
 export interface Caller extends QueryOptions {
   owner: string;
   path: string;

@@ -16,7 +16,7 @@ import { holdAnswer } from '../sse/answer-memory.js';
 const logger = new Logger('Query');
 
 /**
- * Answers with a file, or with the range of it that the request asks for (RFC 9110 §14), or with 304 if the caller has it (§13.1.2).
+ * Answers with a file, or with the range of it that the request names (RFC 9110 §14), or with 304 if the caller has it (§13.1.2).
  * A request for several ranges gets the whole file. No browser shows the file as a page of this origin.
  *
  * @throws {QueryError} `range_not_satisfiable` · `file_expired` · `unavailable` · `at_capacity`
@@ -98,7 +98,7 @@ function hasCurrent(condition = '', etag: string): boolean {
   return names.includes(etag) || names.includes('*');
 }
 
-/** The range that a header asks for, with inclusive ends. Undefined if there is none, or it is to be ignored. */
+/** The range that a header names, with inclusive ends. Undefined if there is none, or it is to be ignored. */
 function rangeOf(header: string | undefined, size: number): ByteRange | undefined {
   if (header === undefined) return undefined;
   const ranges = parseRange(size, header, { combine: true });

@@ -2,7 +2,7 @@ import { Injectable, type PipeTransform } from '@nestjs/common';
 import { type ReadFile, readFile, refuseFileByLength } from '../body/read-file.js';
 import { unusedFilesExceeded } from '../contract/refusals.js';
 import { Spool } from '../files/spool.js';
-import { type Upload, Uploads } from '../files/uploads.js';
+import { type Transfer, Transfers } from '../files/transfers.js';
 import { Settings } from '../options/settings.js';
 import { rawRequest } from '../platform/host.js';
 import { sendContinue } from '../platform/host-parsers.js';
@@ -18,7 +18,7 @@ export class FilePipe implements PipeTransform<PendingRequest, Promise<Received<
     private readonly agent: AgentService,
     private readonly settings: Settings,
     private readonly spool: Spool,
-    private readonly uploads: Uploads,
+    private readonly transfers: Transfers,
   ) {}
 
   /** @throws the errors of `Callers.of`, `SentFiles.room`, `refuseFileByLength` and `readFile` */
@@ -29,31 +29,36 @@ export class FilePipe implements PipeTransform<PendingRequest, Promise<Received<
     const raw = rawRequest(pending());
     const { limits, name } = this.settings;
     refuseFileByLength(raw.headers, limits);
-    const upload = this.uploads.begin(storedOwner(name, owner));
+    const transfer = this.transfers.begin(storedOwner(name, owner));
     try {
       sendContinue(raw);
-      const file = await readFile(raw, limits, this.spool, within(room, upload, limits.unusedBytesPerOwner));
+      const file = await readFile(
+        raw,
+        limits,
+        this.spool,
+        within(room, transfer, limits.unusedBytesPerOwner),
+      );
       const discard = async () => {
-        upload.end();
+        transfer.end();
         await file.discard();
       };
       return { caller, body: { ...file, discard } };
     } catch (error) {
-      upload.end();
+      transfer.end();
       throw error;
     }
   }
 }
 
 /** Counts bytes also against the room that an owner has left. */
-function within(room: number, upload: Upload, maxBytes: number): Upload {
+function within(room: number, transfer: Transfer, maxBytes: number): Transfer {
   let left = room;
   const count = (bytes: number) => {
     left -= bytes;
     if (left < 0) throw unusedFilesExceeded(maxBytes);
-    return upload.count(bytes);
+    return transfer.count(bytes);
   };
-  return { ...upload, count };
+  return { ...transfer, count };
 }
 
 /** A parameter of a route: the file in the body, to be discarded by the route, and who sends it. */

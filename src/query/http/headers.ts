@@ -84,7 +84,7 @@ export function afterTurnOf(request: HostRequest): number | undefined {
   throw new QueryError('invalid_query', 'Session-After must be a whole number from 0: the number of a turn.');
 }
 
-/** Whether `Prefer` asks for an asynchronous response (RFC 7240 §4.1). */
+/** Whether `Prefer` wants an asynchronous response (RFC 7240 §4.1). */
 export function prefersAsync(prefer = ''): boolean {
   return prefer
     .split(',')

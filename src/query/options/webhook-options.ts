@@ -27,8 +27,8 @@ export interface WebhookOptions {
   allowPrivate?: boolean;
 }
 
-/** An endpoint as the module uses it. */
-export interface Endpoint extends EndpointRef {
+/** A `WebhookEndpoint` as the module uses it. */
+export interface CheckedWebhookEndpoint extends EndpointRef {
   readonly name: string;
   readonly url: URL;
   readonly secrets: readonly Buffer[];
@@ -66,7 +66,7 @@ const MEMBERS: Record<keyof WebhookOptions, true> = { endpoints: true, allowPriv
 
 /** The checked webhooks of a module. */
 export class Webhooks {
-  readonly endpoints: readonly Endpoint[];
+  readonly endpoints: readonly CheckedWebhookEndpoint[];
   readonly allowPrivate: boolean;
 
   /**
@@ -116,7 +116,10 @@ export function faultsOfEndpoints(endpoints: unknown): string[] {
   });
 }
 
-function endpointOf({ name, url, secret, events }: WebhookEndpoint, module: string | undefined): Endpoint {
+function endpointOf(
+  { name, url, secret, events }: WebhookEndpoint,
+  module: string | undefined,
+): CheckedWebhookEndpoint {
   const key = module === undefined ? name : `${module}/${name}`;
   const secrets = listOf(secret).map((each) => bytesOf(each)!);
   return { key, address: `${key} ${hash('sha256', url)}`, name, url: new URL(url), secrets, events };

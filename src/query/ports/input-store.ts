@@ -2,7 +2,7 @@ import type { InputAnswer, InputRequest } from 'nest-agent-query-client';
 import type { Awaitable } from './file-store.js';
 import type { AttemptRef, Ended, ListPage, ListPosition, RunRef, StoredInput } from './run-record.js';
 
-/** A request that is to be asked: when it expires is counted from the time of the store. */
+/** A checked `Question`: an `InputRequest` before the store has set when it expires, by its own clock. */
 export interface NewRequest extends Omit<InputRequest, 'expiresAt'> {
   expiresInMs: number;
 }

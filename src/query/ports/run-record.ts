@@ -44,7 +44,7 @@ export type RunRef = Pick<RunRecord, 'id' | 'owner'>;
 /** Names one attempt of a run: a process that has lost the run does not change what the next attempt does. */
 export type AttemptRef = Pick<RunRecord, 'id' | 'owner' | 'attempt'>;
 
-/** A query that asks to become a run. */
+/** A query that is to become a run. */
 export interface Admission {
   runId: string;
   /** The name of the module that executes the run. Default: the module without a name. */

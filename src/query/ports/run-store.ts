@@ -126,7 +126,7 @@ export abstract class RunStore extends SessionStore {
   abstract end(run: AttemptRef, end: RunEnd, answer: TurnAnswer): Awaitable<Ended | undefined>;
 
   /**
-   * Records what a caller asks of an unfinished run. `detach`: it continues when nobody follows it. `cancel`: the process that
+   * Records what a caller wants of an unfinished run. `detach`: it continues when nobody follows it. `cancel`: the process that
    * executes it shall cancel it. That process is told by `StoreHost.wished`, also if a signal is lost. Returns whether it
    * is new.
    */
@@ -135,7 +135,7 @@ export abstract class RunStore extends SessionStore {
   /**
    * Returns the run, if this owner has it.
    *
-   * @param isFresh whether it must have what other processes have asked, also if this process executes it. Default false
+   * @param isFresh whether it must have what other processes have wished (`wish`), also if this process executes it. Default false
    */
   abstract find(owner: string, runId: string, isFresh?: boolean): Awaitable<RunRecord | undefined>;
 

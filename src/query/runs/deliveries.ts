@@ -4,7 +4,7 @@ import type { Timer } from '../platform/clock.js';
 import type { StoredDelivery } from '../ports/delivery-store.js';
 import type { WebhookTried } from '../ports/run-listener.js';
 import { storedOwner } from '../sharing/owners.js';
-import { EndpointQueue } from '../webhooks/endpoint-queue.js';
+import { WebhookQueue } from '../webhooks/webhook-queue.js';
 import type { RunnerServices } from './runner-services.js';
 import { existingRun, timeText, viewOf } from './run-view.js';
 
@@ -19,7 +19,7 @@ const LOOK_MS = 1_000;
  * await agent.deliveries.sendAgain(owner, runId, deliveries[0].id);
  */
 export class Deliveries {
-  readonly #queues: EndpointQueue[];
+  readonly #queues: WebhookQueue[];
   #timer: Timer | undefined;
 
   constructor(private readonly services: RunnerServices) {
@@ -30,7 +30,7 @@ export class Deliveries {
     this.#queues = deliveries
       ? endpoints.map(
           (endpoint) =>
-            new EndpointQueue(endpoint, { store: deliveries, clock, logger, allowPrivate, viewOf, tried }),
+            new WebhookQueue(endpoint, { store: deliveries, clock, logger, allowPrivate, viewOf, tried }),
         )
       : [];
   }

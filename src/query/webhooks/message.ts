@@ -1,7 +1,7 @@
 import { Buffer } from 'node:buffer';
 import { createHmac } from 'node:crypto';
 import type { RunView, WebhookMessage } from 'nest-agent-query-client';
-import type { Endpoint } from '../options/webhook-options.js';
+import type { CheckedWebhookEndpoint } from '../options/webhook-options.js';
 import type { TakenDelivery } from '../ports/delivery-store.js';
 import type { RunRecord } from '../ports/run-store.js';
 
@@ -24,7 +24,7 @@ export function bodyOf({ delivery, run }: TakenDelivery, viewOf: (run: RunRecord
  * @param now milliseconds since the epoch
  */
 export function headersOf(
-  { secrets }: Pick<Endpoint, 'secrets'>,
+  { secrets }: Pick<CheckedWebhookEndpoint, 'secrets'>,
   id: string,
   body: Buffer,
   now: number,

@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { casesOf } from '../../../test/support/long-form.js';
 import { eventually } from '../../../test/support/conditions.js';
 import { QueryError } from '../contract/errors.js';
-import { type Upload, Uploads } from './uploads.js';
+import { type Transfer, Transfers } from './transfers.js';
 
 const LIMIT = 1_000;
 
@@ -39,16 +39,16 @@ describe('The bytes of files in transit', () => {
     await fc.assert(
       fc.asyncProperty(fc.array(step, { maxLength: 40 }), async (steps) => {
         const store = new SharedStore();
-        const processes = [0, 1, 2].map((index) => new Uploads(LIMIT, store.reserveFor(index)));
-        const open = new Map<Upload, number>();
+        const processes = [0, 1, 2].map((index) => new Transfers(LIMIT, store.reserveFor(index)));
+        const open = new Map<Transfer, number>();
         for (const { process, bytes, ends } of steps) {
-          const upload = processes[process]!.begin('ann');
+          const transfer = processes[process]!.begin('ann');
           try {
-            await upload.count(bytes);
-            open.set(upload, bytes);
+            await transfer.count(bytes);
+            open.set(transfer, bytes);
           } catch (error) {
             expect(codeOf(error)).toBe('rate_limited');
-            upload.end();
+            transfer.end();
           }
           expect([...open.values()].reduce((sum, each) => sum + each, 0)).toBeLessThanOrEqual(LIMIT);
           expect(store.reserved).toBeLessThanOrEqual(LIMIT);
@@ -57,7 +57,7 @@ describe('The bytes of files in transit', () => {
           first.end();
           open.delete(first);
         }
-        for (const upload of open.keys()) upload.end();
+        for (const transfer of open.keys()) transfer.end();
         for (const process of processes) process.close();
       }),
       { numRuns: casesOf(200) },
@@ -66,29 +66,29 @@ describe('The bytes of files in transit', () => {
 
   it('are reserved ahead, so that small files ask the store rarely, and given back when nobody uses them', async () => {
     const store = new SharedStore();
-    const [one, two] = [0, 1].map((process) => new Uploads(LIMIT, store.reserveFor(process)));
+    const [one, two] = [0, 1].map((process) => new Transfers(LIMIT, store.reserveFor(process)));
     for (let query = 0; query < 50; query++) {
-      const upload = one!.begin('ann');
-      await upload.count(10);
-      upload.end();
+      const transfer = one!.begin('ann');
+      await transfer.count(10);
+      transfer.end();
     }
     expect(store.asked).toBe(1);
     await eventually(() => store.reserved === 0);
-    const upload = two!.begin('ann');
-    await upload.count(LIMIT);
+    const transfer = two!.begin('ann');
+    await transfer.count(LIMIT);
     expect(store.reserved).toBe(LIMIT);
-    upload.end();
+    transfer.end();
     await eventually(() => store.reserved === 0);
   });
 
   it('of a query that has ended while the store was asked are given back', async () => {
     const store = new SharedStore();
-    const uploads = new Uploads(LIMIT, store.reserveFor(0));
-    const cut = uploads.begin('ann');
+    const transfers = new Transfers(LIMIT, store.reserveFor(0));
+    const cut = transfers.begin('ann');
     const counted = cut.count(LIMIT);
     cut.end();
     await counted;
-    const next = uploads.begin('ann');
+    const next = transfers.begin('ann');
     await next.count(LIMIT);
     next.end();
     await eventually(() => store.reserved === 0);
@@ -96,16 +96,16 @@ describe('The bytes of files in transit', () => {
 
   it('are not counted while the store cannot be asked: the query is refused', async () => {
     const outage = new QueryError('unavailable', 'The store cannot be reached.', { retryAfter: 1 });
-    const uploads = new Uploads(LIMIT, () => Promise.reject(outage));
-    const upload = uploads.begin('ann');
-    await expect(upload.count(1)).rejects.toBe(outage);
-    upload.end();
-    uploads.close();
+    const transfers = new Transfers(LIMIT, () => Promise.reject(outage));
+    const transfer = transfers.begin('ann');
+    await expect(transfer.count(1)).rejects.toBe(outage);
+    transfer.end();
+    transfers.close();
   });
 
   it('of one process need no store', () => {
-    const uploads = new Uploads(LIMIT);
-    const [first, second] = [uploads.begin('ann'), uploads.begin('ann')];
+    const transfers = new Transfers(LIMIT);
+    const [first, second] = [transfers.begin('ann'), transfers.begin('ann')];
     expect(first.count(LIMIT)).toBeUndefined();
     expect(() => second.count(1)).toThrow('The files of your queries that have not ended are larger');
     first.end();

@@ -1,6 +1,7 @@
 import { filesOfOwnerExceeded } from '../contract/refusals.js';
 
-export interface Upload {
+/** The files of one body, from their arrival until they are no longer needed. */
+export interface Transfer {
   /**
    * More bytes of a file have arrived.
    *
@@ -15,7 +16,7 @@ export interface Upload {
 /** Reserves bytes of an owner among all processes: see `RunStore.reserveUploads`. */
 export type Reserve = (owner: string, bytes: number, maxBytes: number) => Promise<boolean>;
 
-const UNLIMITED: Upload = { count: () => undefined, end: () => undefined };
+const UNLIMITED: Transfer = { count: () => undefined, end: () => undefined };
 
 /** How much more than it needs a process reserves for an owner, as a share of the limit: so that it asks less often. */
 const AHEAD = 1 / 16;
@@ -35,7 +36,7 @@ interface OwnerBytes {
 }
 
 /** The bytes of files in transit of each owner: from their arrival until their run no longer needs them. */
-export class Uploads {
+export class Transfers {
   readonly #owners = new Map<string, OwnerBytes>();
   #isClosed = false;
 
@@ -48,8 +49,8 @@ export class Uploads {
     private readonly reserve?: Reserve,
   ) {}
 
-  /** Counts the files of one query of an owner, until the query ends. */
-  begin(owner: string): Upload {
+  /** Counts the files of one body of an owner, until they are no longer needed. */
+  begin(owner: string): Transfer {
     if (this.maxBytes === Infinity) return UNLIMITED;
     let own = 0;
     let hasEnded = false;

@@ -1,7 +1,7 @@
 import type { Logger } from '@nestjs/common';
 import type { RunView } from 'nest-agent-query-client';
 import { QueryError } from '../contract/errors.js';
-import type { Endpoint } from '../options/webhook-options.js';
+import type { CheckedWebhookEndpoint } from '../options/webhook-options.js';
 import { settlesWithin } from '../platform/deadline.js';
 import type { Clock } from '../platform/clock.js';
 import type { DeliveryResult, DeliveryStore, TakenDelivery } from '../ports/delivery-store.js';
@@ -33,8 +33,8 @@ export interface QueueServices {
   tried: (tried: WebhookTried) => void;
 }
 
-/** Delivers the webhooks of one endpoint. */
-export class EndpointQueue {
+/** Delivers the webhooks of one `WebhookEndpoint`. */
+export class WebhookQueue {
   readonly #sending = new Set<Promise<void>>();
   readonly #closing = new AbortController();
   #taken = Promise.resolve();
@@ -43,7 +43,7 @@ export class EndpointQueue {
   #isClosed = false;
 
   constructor(
-    private readonly endpoint: Endpoint,
+    private readonly endpoint: CheckedWebhookEndpoint,
     private readonly services: QueueServices,
   ) {}
 
