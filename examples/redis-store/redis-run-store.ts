@@ -2,12 +2,11 @@ import { Redis } from 'ioredis';
 import type * as port from 'nest-agent-query';
 import { MEMORY_RETENTION_DEFAULTS, RunStore } from 'nest-agent-query';
 import * as rules from 'nest-agent-query/store-rules';
-import { type Change, RedisSteps } from './redis-steps.js';
-import { entriesOf, entryOf, fileOf, grown, keyOf, newRun } from './stored-run.js';
+import { LocalCopy } from './local-copy.js';
+import { RedisReads } from './redis-reads.js';
+import { RedisSteps } from './redis-steps.js';
+import { entriesOf, fileOf, grown, newRun } from './stored-run.js';
 import type { StoredRun, StoredSession, StoredTurn } from './stored-run.js';
-
-/** What one read of a log returns at most, unless its first envelope has more characters. */
-const SLICE = { length: 64 * 1024, envelopes: 200 };
 
 export interface RedisRunStoreOptions {
   /** How long runs and sessions are kept. Members that are absent have their default. */
@@ -24,19 +23,12 @@ export class RedisRunStore extends RunStore {
   override readonly durable = true;
   readonly #redis: Redis;
   readonly #steps: RedisSteps;
+  readonly #reads: RedisReads;
+  readonly #copy = new LocalCopy();
   readonly #retention: Pick<port.RetentionOptions, 'runMs' | 'sessionMs'>;
-  /** In the order of their admission. */
-  readonly #unfinished = new Map<string, StoredRun>();
-  readonly #ended = new Map<string, StoredRun>();
-  readonly #sessions = new Map<string, StoredSession>();
-  /** The ids of runs, by their idempotency keys. */
-  readonly #keys = new Map<string, string>();
   /** Envelopes of one run that are written together. */
   readonly #groups = new Map<string, { texts: string[]; written: Promise<void> }>();
   #host: port.StoreHost | undefined;
-  /** The last number for what needs an order: admissions, uses of sessions, and runs that become ready. */
-  #number = 0;
-
   /** @param url `redis://…` */
   constructor(url: string, { retention, lockMs = 10_000 }: RedisRunStoreOptions = {}) {
     super();
@@ -48,6 +40,7 @@ export class RedisRunStore extends RunStore {
       renewed: () => this.sweep(),
       lost: () => this.#lose(),
     });
+    this.#reads = new RedisReads(this.#redis, this.#steps);
     this.#retention = { ...MEMORY_RETENTION_DEFAULTS, ...retention };
   }
 
@@ -55,12 +48,13 @@ export class RedisRunStore extends RunStore {
     this.#host = host;
     await this.#steps.open();
     const [runs, sessions] = await Promise.all([this.#redis.hvals('runs'), this.#redis.hvals('sessions')]);
-    for (const text of sessions) this.#putSession(JSON.parse(text) as StoredSession).apply();
+    for (const text of sessions) this.#copy.putSession(JSON.parse(text) as StoredSession).apply();
     const stored = runs.map((text) => JSON.parse(text) as StoredRun).sort((a, b) => a.number - b.number);
     for (const run of stored)
-      this.#put(run.endedAt === undefined ? await this.#withEndOfLog(run) : run).apply();
-    for (const run of this.#unfinished.values()) if (run.status === 'running') await this.#recover(run, host);
-    if (this.#unfinished.size > 0) host.ready();
+      this.#copy.put(run.endedAt === undefined ? await this.#reads.withEndOfLog(run) : run).apply();
+    for (const run of this.#copy.unfinished.values())
+      if (run.status === 'running') await this.#recover(run, host);
+    if (this.#copy.unfinished.size > 0) host.ready();
   }
 
   override close(): Promise<void> {
@@ -82,21 +76,17 @@ export class RedisRunStore extends RunStore {
 
   take(count: number, module = ''): Promise<port.RunRecord[]> {
     return this.#steps.nextNow(async () => {
-      const ready = this.#waiting(module).filter((run) => run.ready > 0);
-      const runs = ready.sort((a, b) => a.ready - b.ready).slice(0, count);
       const at = Date.now();
-      const started = runs.map((run) => ({
-        ...run,
-        status: 'running' as const,
-        startedAt: run.startedAt ?? at,
-      }));
-      await this.#steps.write(started.map((run) => this.#put(run)));
+      const started = this.#copy.ready(count, module).map((run): StoredRun => {
+        return { ...run, status: 'running', startedAt: run.startedAt ?? at };
+      });
+      await this.#steps.write(started.map((run) => this.#copy.put(run)));
       return started;
     });
   }
 
   append({ owner, id }: port.RunRef, envelope: string): void | Promise<void> {
-    const run = this.#unfinished.get(id);
+    const run = this.#copy.unfinished.get(id);
     if (run?.owner !== owner || run.status !== 'running') return;
     const open = this.#groups.get(id);
     if (open) {
@@ -108,7 +98,7 @@ export class RedisRunStore extends RunStore {
       if (this.#groups.get(id)?.texts === texts) this.#groups.delete(id);
       if (executing?.status !== 'running') return;
       const longer = grown(executing, texts);
-      const { apply } = this.#put(longer);
+      const { apply } = this.#copy.put(longer);
       await this.#steps.write([...entriesOf(longer, texts), { apply }]);
     });
     this.#groups.set(id, { texts, written });
@@ -128,7 +118,7 @@ export class RedisRunStore extends RunStore {
   #change(ref: port.AttemptRef, changeOf: (run: StoredRun) => Partial<StoredRun>): Promise<void> {
     return this.#afterAppends(ref, async (run) => {
       if (run?.status !== 'running') throw rules.interrupted();
-      await this.#steps.write([this.#put({ ...run, ...changeOf(run) })]);
+      await this.#steps.write([this.#copy.put({ ...run, ...changeOf(run) })]);
     });
   }
 
@@ -146,31 +136,30 @@ export class RedisRunStore extends RunStore {
 
   wish({ owner, id }: port.RunRef, what: 'cancel' | 'detach'): Promise<boolean> {
     return this.#steps.nextNow(async () => {
-      const run = this.#unfinished.get(id);
+      const run = this.#copy.unfinished.get(id);
       const member = what === 'cancel' ? 'cancelled' : 'detached';
       if (run?.owner !== owner || run[member]) return false;
-      await this.#steps.write([this.#put({ ...run, [member]: true })]);
+      await this.#steps.write([this.#copy.put({ ...run, [member]: true })]);
       if (what === 'cancel' && run.status === 'running') this.#host?.wished(id, what);
       return true;
     });
   }
 
   find(owner: string, runId: string): StoredRun | undefined {
-    const run = this.#unfinished.get(runId) ?? this.#ended.get(runId);
-    return run?.owner === owner ? run : undefined;
+    return this.#copy.find(owner, runId);
   }
 
   async part(owner: string, runId: string, sha256: string) {
-    const [stored] = (await this.#turns([runId])).filter((each) => each.owner === owner);
-    const run = this.find(owner, runId) ?? (stored && { ...stored, parts: stored.turn.parts });
+    const [stored] = (await this.#reads.turns([runId])).filter((each) => each.owner === owner);
+    const run = this.#copy.find(owner, runId) ?? (stored && { ...stored, parts: stored.turn.parts });
     const text = stored && rules.shownTurn(stored.turn).longTexts.get(sha256);
     return (run && fileOf(run, sha256)) ?? (text === undefined ? undefined : { type: 'text' as const, text });
   }
 
   async read({ owner, id }: port.RunRef, after: number): Promise<port.LogSlice> {
-    const run = this.find(owner, id);
+    const run = this.#copy.find(owner, id);
     if (!run) throw rules.runNotFound();
-    const entries = await this.#entries(run, after);
+    const entries = await this.#reads.entries(run, after);
     const lines = entries.map(({ text }) => text).join('\n');
     const endOffset = entries.at(-1)?.endOffset ?? run.endOffset;
     const ended = run.endedAt !== undefined && after + entries.length >= run.lastSeq;
@@ -178,19 +167,19 @@ export class RedisRunStore extends RunStore {
   }
 
   override async query({ owner, id }: port.RunRef): Promise<port.StoredQuery> {
-    const run = this.#unfinished.get(id);
+    const run = this.#copy.unfinished.get(id);
     if (run?.owner !== owner) throw rules.runNotFound();
     const { parts, kwargs, state: checkpoint } = run;
-    return { parts, kwargs, answer: await this.#answerOf(run), checkpoint };
+    return { parts, kwargs, answer: await this.#reads.answerOf(run), checkpoint };
   }
 
   async turns(owner: string, sessionId: string, page: port.TurnsPage) {
-    const session = this.#sessions.get(keyOf(owner, sessionId));
+    const session = this.#copy.session(owner, sessionId);
     if (!session) return undefined;
     const { after, limit, cutTexts = false } = page;
     const total = session.turns.length;
     const first = after ?? Math.max(0, total - limit);
-    const stored = await this.#turns(session.turns.slice(first, first + limit));
+    const stored = await this.#reads.turns(session.turns.slice(first, first + limit));
     const turns = stored.map(({ turn }) => (cutTexts ? rules.shownTurn(turn).shown : turn));
     // The contents of messages are the text of the answer. They count with it, and once more in a page that shows them.
     const lengthOf = (turn: port.Turn) => JSON.stringify(turn).length - (cutTexts ? 0 : turn.text.length);
@@ -198,18 +187,11 @@ export class RedisRunStore extends RunStore {
   }
 
   queue(owner: string, sessionId: string): StoredRun[] {
-    return [...this.#unfinished.values()].filter((run) => run.owner === owner && run.sessionId === sessionId);
+    return this.#copy.queue(owner, sessionId);
   }
 
   runs(owner: string, { sessionId, status, metadata, ...page }: port.RunsPage) {
-    const runs = [...this.#ended.values(), ...this.#unfinished.values()].filter(
-      (run) =>
-        run.owner === owner &&
-        (sessionId === undefined || run.sessionId === sessionId) &&
-        (status === undefined || run.status === status) &&
-        rules.hasMetadata(run, metadata),
-    );
-    runs.sort((a, b) => b.number - a.number);
+    const runs = this.#copy.runsOf(owner, { sessionId, status, metadata });
     const lengthOf = ({ sessionId = '', metadata = {} }: StoredRun) =>
       256 + sessionId.length + JSON.stringify(metadata).length;
     const { entries, next } = rules.pageOf(runs, page, lengthOf);
@@ -217,12 +199,10 @@ export class RedisRunStore extends RunStore {
   }
 
   sessions(owner: string, page: port.ListPage) {
-    const own = [...this.#sessions.values()].filter((session) => session.owner === owner);
-    own.sort((a, b) => b.number - a.number);
     const lengthOf = ({ id }: StoredSession) => 256 + id.length;
-    const { entries, next } = rules.pageOf(own, page, lengthOf);
+    const { entries, next } = rules.pageOf(this.#copy.sessionsOf(owner), page, lengthOf);
     const sessions = entries.map(({ id, title, turns, usedAt }) => {
-      const active = this.queue(owner, id).find(({ status }) => status === 'running')?.id;
+      const active = this.#copy.queue(owner, id).find(({ status }) => status === 'running')?.id;
       return { id, title, turns: turns.length, usedAt, active, asking: undefined };
     });
     return { sessions, next };
@@ -230,10 +210,10 @@ export class RedisRunStore extends RunStore {
 
   erase(owner: string, sessionId: string): Promise<boolean> {
     return this.#steps.nextNow(async () => {
-      const session = this.#sessions.get(keyOf(owner, sessionId));
+      const session = this.#copy.session(owner, sessionId);
       if (!session) return false;
-      if (this.queue(owner, sessionId).length > 0) throw rules.sessionBusy();
-      await this.#steps.write(this.#dropSession(session));
+      if (this.#copy.queue(owner, sessionId).length > 0) throw rules.sessionBusy();
+      await this.#steps.write(this.#copy.dropSession(session));
       return true;
     });
   }
@@ -241,33 +221,24 @@ export class RedisRunStore extends RunStore {
   /** Drops what is older than the retention. The store does this again and again. */
   sweep(): Promise<void> {
     return this.#steps.nextNow(async () => {
-      const now = Date.now();
-      const runs = [...this.#ended.values()].filter(({ endedAt }) => endedAt! <= now - this.#retention.runMs);
-      const sessions = [...this.#sessions.values()].filter(
-        ({ owner, id, usedAt }) =>
-          usedAt <= now - this.#retention.sessionMs && this.queue(owner, id).length === 0,
-      );
-      const dropped = [
-        runs.flatMap((run) => this.#drop(run)),
-        sessions.flatMap((each) => this.#dropSession(each)),
-      ];
-      if (dropped.flat().length > 0) await this.#steps.write(dropped.flat());
+      const dropped = this.#copy.dropOld(this.#retention);
+      if (dropped.length > 0) await this.#steps.write(dropped);
     });
   }
 
   async #admit(admission: port.Admission): Promise<port.Admitted> {
     const { owner, session, idempotency, module } = admission;
-    const known = idempotency && this.find(owner, this.#keys.get(keyOf(owner, idempotency.key)) ?? '');
+    const known = idempotency && this.#copy.withKey(owner, idempotency.key);
     if (known && rules.isRepeated(known, known.digest === idempotency.digest)) {
       return { run: known, created: false, ahead: [] };
     }
-    const ahead = session ? this.queue(owner, session.id) : [];
+    const ahead = session ? this.#copy.queue(owner, session.id) : [];
     rules.refuseBehind(ahead.length, admission);
     const place = rules.placeOf(admission, ahead.length, true);
-    if (!place.starts) rules.refuseToWait(admission, false, this.#waiting(module).length);
+    if (!place.starts) rules.refuseToWait(admission, false, this.#copy.waiting(module).length);
     const log = admission.notices(place.starts ? undefined : ahead.length);
-    const run = grown(newRun(admission, place, ++this.#number), log);
-    await this.#steps.write([...entriesOf(run, log), this.#put(run), ...this.#used(run)]);
+    const run = grown(newRun(admission, place, this.#copy.nextNumber()), log);
+    await this.#steps.write([...entriesOf(run, log), this.#copy.put(run), ...this.#copy.used(run)]);
     return { run, created: true, ahead };
   }
 
@@ -277,12 +248,12 @@ export class RedisRunStore extends RunStore {
     const log = [rules.doneText(end)];
     const rest = { parts: parts.filter((part) => part.type === 'file'), kwargs: {}, state: undefined };
     const ended = grown({ ...run, ...rest, status: end.status, end, endedAt }, log);
-    const changes = [...entriesOf(ended, log), this.#put(ended), ...this.#used(run, [runId])];
+    const changes = [...entriesOf(ended, log), this.#copy.put(ended), ...this.#copy.used(run, [runId])];
     let next: StoredRun | undefined;
     if (sessionId !== undefined) {
-      const [first, second] = this.queue(owner, sessionId);
-      if (first === run && second) next = { ...second, ready: ++this.#number };
-      if (next) changes.push(this.#put(next));
+      const [first, second] = this.#copy.queue(owner, sessionId);
+      if (first === run && second) next = { ...second, ready: this.#copy.nextNumber() };
+      if (next) changes.push(this.#copy.put(next));
       const turn: StoredTurn = { turn: rules.turnOfRun(ended, parts, answer), owner, files };
       changes.push({ command: ['HSET', 'turns', runId, JSON.stringify(turn)] });
     }
@@ -296,7 +267,7 @@ export class RedisRunStore extends RunStore {
     const voided = lastSeq > stateAt ? [...run.voided, [stateAt + 1, lastSeq] as const] : run.voided;
     const log = [rules.restartedText(attempt, stateAt)];
     const waiting = grown({ ...run, status: 'waiting', attempt, voided }, log);
-    await this.#steps.write([...entriesOf(waiting, log), this.#put(waiting)]);
+    await this.#steps.write([...entriesOf(waiting, log), this.#copy.put(waiting)]);
   }
 
   /** Continues or ends a run whose process was lost. */
@@ -306,40 +277,14 @@ export class RedisRunStore extends RunStore {
       return host.recovered(run.id, undefined);
     }
     const end: port.RunEnd = run.cancelled ? { status: 'cancelled' } : rules.INTERRUPTED;
-    const { run: ended } = await this.#end(run, end, await this.#answerOf(run));
+    const { run: ended } = await this.#end(run, end, await this.#reads.answerOf(run));
     host.recovered(run.id, ended);
-  }
-
-  /** What the log has of the answer, without what is void. */
-  async #answerOf(run: StoredRun): Promise<port.TurnAnswer> {
-    const answer = new rules.KeptAnswer();
-    for (let seq = 0; seq < run.lastSeq;) {
-      const entries = await this.#entries(run, seq);
-      answer.addLines(entries.map(({ text }) => text).join('\n'), seq + 1, run.voided);
-      seq += entries.length;
-    }
-    return answer.value;
-  }
-
-  /** A part of the log, for a follower or a run: both wait for the end of an outage. */
-  async #entries({ id, lastSeq }: StoredRun, after: number): Promise<ReturnType<typeof entryOf>[]> {
-    const found = await this.#redis.lrange(`log:${id}`, after, after + SLICE.envelopes - 1);
-    const entries = found.slice(0, Math.max(0, lastSeq - after)).map(entryOf);
-    let length = 0;
-    return entries.filter(({ text }, index) => (length += text.length) <= SLICE.length || index === 0);
-  }
-
-  /** The run as its log is. A run is not written again when its log grows: its query may be long. */
-  async #withEndOfLog(run: StoredRun): Promise<StoredRun> {
-    const lastSeq = await this.#redis.llen(`log:${run.id}`);
-    const last = await this.#redis.lindex(`log:${run.id}`, -1);
-    return { ...run, lastSeq, endOffset: last === null ? 0 : entryOf(last).endOffset };
   }
 
   /** Another process may have the runs now. */
   #lose(): void {
-    const runs = [...this.#unfinished.values()];
-    this.#unfinished.clear();
+    const runs = [...this.#copy.unfinished.values()];
+    this.#copy.unfinished.clear();
     for (const { id, status } of runs) if (status === 'running') this.#host?.lost(id);
   }
 
@@ -347,67 +292,8 @@ export class RedisRunStore extends RunStore {
   #afterAppends<T>(ref: port.AttemptRef, step: (run: StoredRun | undefined) => Promise<T>): Promise<T> {
     this.#groups.delete(ref.id);
     return this.#steps.next(() => {
-      const run = this.#unfinished.get(ref.id);
+      const run = this.#copy.unfinished.get(ref.id);
       return step(run?.owner === ref.owner && run.attempt === ref.attempt ? run : undefined);
     });
-  }
-
-  #put(run: StoredRun) {
-    return {
-      command: ['HSET', 'runs', run.id, JSON.stringify(run)],
-      apply: () => {
-        if (run.endedAt !== undefined) this.#unfinished.delete(run.id);
-        (run.endedAt === undefined ? this.#unfinished : this.#ended).set(run.id, run);
-        if (run.key !== undefined) this.#keys.set(run.key, run.id);
-        this.#number = Math.max(this.#number, run.number, run.ready);
-      },
-    };
-  }
-
-  #putSession(session: StoredSession) {
-    const key = keyOf(session.owner, session.id);
-    return {
-      command: ['HSET', 'sessions', key, JSON.stringify(session)],
-      apply: () => {
-        this.#sessions.set(key, session);
-        this.#number = Math.max(this.#number, session.number);
-      },
-    };
-  }
-
-  #drop({ id, key = '' }: StoredRun): Change[] {
-    const apply = () => {
-      this.#ended.delete(id);
-      if (this.#keys.get(key) === id) this.#keys.delete(key);
-    };
-    return [{ command: ['HDEL', 'runs', id], apply }, { command: ['DEL', `log:${id}`] }];
-  }
-
-  #dropSession({ owner, id, turns }: StoredSession): Change[] {
-    const key = keyOf(owner, id);
-    const runs = [...this.#ended.values()].filter((run) => run.owner === owner && run.sessionId === id);
-    return [
-      ...runs.flatMap((run) => this.#drop(run)),
-      ...turns.map((runId) => ({ command: ['HDEL', 'turns', runId] })),
-      { command: ['HDEL', 'sessions', key], apply: () => this.#sessions.delete(key) },
-    ];
-  }
-
-  /** The session of a run as it is after one more use, if the run has one. */
-  #used({ owner, sessionId: id, parts }: StoredRun, newTurns: string[] = []) {
-    if (id === undefined) return [];
-    const { title, turns = [] } = this.#sessions.get(keyOf(owner, id)) ?? {};
-    const used = { turns: [...turns, ...newTurns], usedAt: Date.now(), number: ++this.#number };
-    return [this.#putSession({ owner, id, title: title ?? rules.titleOf(parts), ...used })];
-  }
-
-  #waiting(module = ''): StoredRun[] {
-    return [...this.#unfinished.values()].filter((run) => run.status === 'waiting' && run.module === module);
-  }
-
-  async #turns(runIds: readonly string[]): Promise<StoredTurn[]> {
-    this.#steps.check();
-    const texts = runIds.length === 0 ? [] : await this.#redis.hmget('turns', ...runIds);
-    return texts.flatMap((text) => (text === null ? [] : (JSON.parse(text) as StoredTurn)));
   }
 }
