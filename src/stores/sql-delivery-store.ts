@@ -104,7 +104,7 @@ export class SqlDeliveryStore extends DeliveryStore {
       this.database.now(),
     );
     const due_at = dueAt ?? null;
-    await this.database.persistTransaction(async (db) => {
+    await this.database.persist(async (db) => {
       const { numUpdatedRows } = await db
         .updateTable('deliveries')
         .set({ status, tries, tried_at: triedAt!, due_at, error: error ?? null, process: '' })
@@ -119,7 +119,7 @@ export class SqlDeliveryStore extends DeliveryStore {
         .where('endpoint', '=', endpoint)
         .where('status', '=', WAITING)
         .execute();
-    });
+    }, 'transaction');
     this.#taken.delete(id);
   }
 
@@ -140,7 +140,7 @@ export class SqlDeliveryStore extends DeliveryStore {
   ): Promise<StoredDelivery | undefined> {
     if (!isRunId(runId) || !isRunId(id)) return undefined;
     const { status, tries, dueAt } = deliveryAgain(this.database.now());
-    return this.database.attemptTransaction(async (db) => {
+    return this.database.attempt(async (db) => {
       if (!(await findRun(db, owner, runId))) return undefined;
       const of = db.selectFrom('deliveries').selectAll().where('run_id', '=', runId).where('id', '=', id);
       const found = await of.executeTakeFirst();
@@ -154,7 +154,7 @@ export class SqlDeliveryStore extends DeliveryStore {
         .where('process', '=', '')
         .execute();
       return deliveryOf(await of.executeTakeFirstOrThrow());
-    });
+    }, 'transaction');
   }
 
   async of({ owner, id }: RunRef): Promise<StoredDelivery[]> {

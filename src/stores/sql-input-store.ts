@@ -53,9 +53,8 @@ export class SqlInputStore extends InputStore {
     if (run.isUnwritable) throw interrupted();
     const now = database.now();
     const limit = limits.of(run.module) ?? Infinity;
-    const asked = await database.persistTransaction((db) =>
-      ask(db, database.driver, run, asking, limit, this.outbox, now),
-    );
+    const askIt = (db: Db) => ask(db, database.driver, run, asking, limit, this.outbox, now);
+    const asked = await database.persist(askIt, 'transaction');
     this.localRuns.drop(run);
     return asked;
   }
@@ -63,14 +62,14 @@ export class SqlInputStore extends InputStore {
   park({ id, attempt }: AttemptRef): Promise<boolean> {
     const { database } = this;
     const { processId: process } = this.lease;
-    return database.attemptTransaction((db) => park(db, database.driver, { id, attempt, process }));
+    return database.attempt((db) => park(db, database.driver, { id, attempt, process }), 'transaction');
   }
 
   async answer(run: RunRef, given: GivenAnswers) {
     if (!isRunId(run.id)) throw runNotFound();
     const { database, limits } = this;
     const now = database.now();
-    return database.attemptTransaction((db) => answer(db, database.driver, run, given, limits.of, now));
+    return database.attempt((db) => answer(db, database.driver, run, given, limits.of, now), 'transaction');
   }
 
   async of(ref: RunRef): Promise<StoredInput[]> {

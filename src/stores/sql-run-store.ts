@@ -152,13 +152,13 @@ export class SqlRunStore extends RunStore {
 
   override async check(): Promise<void> {
     // A write: a database that can only be read takes no queries.
-    await this.#database.attemptTransaction((db) =>
+    const write = (db: Db) =>
       db
         .updateTable('processes')
         .set((of) => ({ heartbeat: of.ref('heartbeat') }))
         .where('id', '=', this.#lease.processId)
-        .execute(),
-    );
+        .execute();
+    await this.#database.attempt(write, 'transaction');
   }
 
   override async logLength(): Promise<number> {
@@ -205,6 +205,7 @@ export class SqlRunStore extends RunStore {
     // A run waits for the end of an outage.
     const isAdded = await this.#database.persist(
       () => this.files.add(ref, run.process, file, content),
+      undefined,
       (error) => error instanceof DatabaseUnavailable,
     );
     if (!isAdded) throw interrupted();
@@ -232,7 +233,7 @@ export class SqlRunStore extends RunStore {
     const { owner, id } = ref;
     if (!isRunId(id)) return false;
     const column = what === 'cancel' ? 'cancelled' : 'detached';
-    const { numUpdatedRows } = await this.#database.attemptAtOnce((db) =>
+    const write = (db: Db) =>
       db
         .updateTable('runs')
         .set({ [column]: 1 })
@@ -240,8 +241,8 @@ export class SqlRunStore extends RunStore {
         .where('owner', '=', JSON.stringify(owner))
         .where(column, '=', 0)
         .where('ended_at', 'is', null)
-        .executeTakeFirst(),
-    );
+        .executeTakeFirst();
+    const { numUpdatedRows } = await this.#database.attempt(write, 'round trip');
     const run = this.#localRuns.findUnfinished(ref);
     if (run && what === 'detach') run.record = { ...run.record, detached: true };
     return numUpdatedRows > 0n;
@@ -313,9 +314,9 @@ export class SqlRunStore extends RunStore {
   }
 
   override fork(owner: string, fork: Fork) {
-    return this.#database.attemptTransaction((db) =>
-      forkSession(db, this.#database.driver, owner, fork, this.#database.now()),
-    );
+    const database = this.#database;
+    const forkIt = (db: Db) => forkSession(db, database.driver, owner, fork, database.now());
+    return database.attempt(forkIt, 'transaction');
   }
 
   /** Drops what exceeds the retention, unless another process does that now. The store does this once a minute. */

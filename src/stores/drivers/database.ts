@@ -14,6 +14,17 @@ const PROBE_MS = 1_000;
 const PROBE_BYTES = 256 * 1024;
 
 /**
+ * How work is done. Default: each of its statements is committed by itself.
+ *
+ * - `transaction`: all statements are committed together; see `Driver.transact`.
+ * - `round trip`: the same, and all statements are passed at once; see `Driver.transactAtOnce`.
+ */
+type How = 'transaction' | 'round trip';
+
+/** The work is one statement that must be answered within a time, in milliseconds, also in an outage; see `Driver.promptly`. */
+type Promptly = { withinMs: number };
+
+/**
  * A database that may have outages. During an outage, work is either refused (`attempt`) or waits (`persist`).
  *
  * Work that was refused or repeated may have been committed all the same, if the connection broke during the commit.
@@ -55,14 +66,18 @@ export class Database {
    *
    * @throws {QueryError} `unavailable`: the database cannot be used at present
    */
-  async attempt<T>(work: Work<T>): Promise<T> {
-    if (this.#outageSince !== undefined && !this.#isFull) this.#startProbe();
-    return this.#try(() => work(this.driver.db));
-  }
-
-  /** Does the same as `attempt` with one statement that must be answered within a time, also in an outage; see `Driver.promptly`. */
-  attemptPromptly<T>(withinMs: number, work: Work<T>): Promise<T> {
-    return this.#try(() => this.driver.promptly(withinMs, work));
+  async attempt<T>(work: Work<T>, how?: How | Promptly): Promise<T> {
+    const isPrompt = typeof how === 'object';
+    if (this.#isFull && how !== undefined && !isPrompt) await this.#findSpace();
+    if (this.#outageSince !== undefined && !this.#isFull && !isPrompt) this.#startProbe();
+    try {
+      const value = await this.#do(work, how);
+      this.#endOutage();
+      return value;
+    } catch (error) {
+      if (!this.#isOutage(error)) throw error;
+      throw new DatabaseUnavailable(error);
+    }
   }
 
   /**
@@ -71,11 +86,15 @@ export class Database {
    * @param isOutage which errors are retried. Default: those that the driver does not know to be final
    * @throws {QueryError} `unavailable`: the store was closed during an outage
    */
-  async persist<T>(work: Work<T>, isOutage = (error: unknown) => this.#isOutage(error)): Promise<T> {
+  async persist<T>(
+    work: Work<T>,
+    how?: How,
+    isOutage = (error: unknown) => this.#isOutage(error),
+  ): Promise<T> {
     const { signal } = this.#closing;
     for (let pauseMs = BACKOFF.least; ; pauseMs = Math.min(2 * pauseMs, BACKOFF.most)) {
       try {
-        const value = await work(this.driver.db);
+        const value = await this.#do(work, how);
         this.#endOutage();
         return value;
       } catch (error) {
@@ -86,43 +105,18 @@ export class Database {
     }
   }
 
-  /** Does the same as `attempt`, in a transaction whose statements are passed at once; see `Driver.transactAtOnce`. */
-  async attemptAtOnce<T>(work: Work<T>): Promise<T> {
-    if (this.#isFull) await this.#findSpace();
-    return this.attempt(() => this.driver.transactAtOnce(work));
-  }
-
-  /** Does the same as `persist`, in a transaction whose statements are passed at once. */
-  persistAtOnce<T>(work: Work<T>): Promise<T> {
-    return this.persist(() => this.driver.transactAtOnce(work));
-  }
-
-  /** Does the same as `attempt`, in a transaction. */
-  async attemptTransaction<T>(work: Work<T>): Promise<T> {
-    if (this.#isFull) await this.#findSpace();
-    return this.attempt(() => this.driver.transact(work));
-  }
-
-  /** Does the same as `persist`, in a transaction. */
-  persistTransaction<T>(work: Work<T>, isOutage?: (error: unknown) => boolean): Promise<T> {
-    return this.persist(() => this.driver.transact(work), isOutage);
-  }
-
   /** Closes the database. Work that waits for the end of an outage is tried once more, and then rejects. */
   async close(): Promise<void> {
     this.#closing.abort();
     await this.driver.close();
   }
 
-  async #try<T>(work: () => Promise<T>): Promise<T> {
-    try {
-      const value = await work();
-      this.#endOutage();
-      return value;
-    } catch (error) {
-      if (!this.#isOutage(error)) throw error;
-      throw new DatabaseUnavailable(error);
-    }
+  /** Calls `work` in this tick. */
+  #do<T>(work: Work<T>, how?: How | Promptly): Promise<T> {
+    if (how === undefined) return work(this.driver.db);
+    if (how === 'transaction') return this.driver.transact(work);
+    if (how === 'round trip') return this.driver.transactAtOnce(work);
+    return this.driver.promptly(how.withinMs, work);
   }
 
   /** @throws {DatabaseUnavailable} the last probe was a moment ago */

@@ -21,7 +21,7 @@ export class FileSweeper {
     const now = this.database.now();
     // Uploads that expire, and queries that were not admitted for so long: their process was killed before.
     const abandoned = now - UPLOAD_MS;
-    await this.database.attemptTransaction((db) => removeExpired(db, abandoned));
+    await this.database.attempt((db) => removeExpired(db, abandoned), 'transaction');
     await this.#dropOldest(now - this.retention.fileMs);
     await this.#removeUnused();
     await this.#removeUnfinished(abandoned);

@@ -90,7 +90,7 @@ export class SqlFileStore extends FileStore {
     content: Blob,
   ): Promise<boolean> {
     await this.keep(id, file.sha256, content);
-    return this.database.attemptTransaction(async (db) => {
+    return this.database.attempt(async (db) => {
       const run = await db
         .selectFrom('runs')
         .select('id')
@@ -108,7 +108,7 @@ export class SqlFileStore extends FileStore {
         .where('sha256', '=', file.sha256)
         .execute();
       return true;
-    });
+    }, 'transaction');
   }
 
   /** Removes the complete contents with these digests, as far as there are any and no run and no turn uses them. */
@@ -188,10 +188,10 @@ export class SqlFileStore extends FileStore {
   }
 
   #locked<T>(sha256: string, work: Work<T>): Promise<T> {
-    return this.database.attemptTransaction(async (db) => {
+    return this.database.attempt(async (db) => {
       await this.database.driver.lock(db, `content ${sha256}`);
       return work(db);
-    });
+    }, 'transaction');
   }
 }
 

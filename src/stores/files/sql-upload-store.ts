@@ -41,7 +41,7 @@ export class SqlUploadStore extends UploadStore {
     try {
       await this.files.keep(user, sha256, content, false, !isKnown);
       const id = uploadOf(owner);
-      return await this.database.attemptTransaction(async (db) => {
+      return await this.database.attempt(async (db) => {
         await this.database.driver.lock(db, id);
         const now = this.database.now();
         if ((await unusedBytes(db, owner, now, sha256)) + size > maxBytes)
@@ -53,7 +53,7 @@ export class SqlUploadStore extends UploadStore {
           .onConflict((conflict) => conflict.columns(['run_id', 'sha256']).doUpdateSet({ pinned_at: now }))
           .execute();
         return now + UPLOAD_MS;
-      });
+      }, 'transaction');
     } finally {
       // What cannot be removed now, the sweep removes.
       await this.files.release(user).catch(() => undefined);

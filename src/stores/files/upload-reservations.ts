@@ -14,7 +14,7 @@ export function reserveUploads(
   maxBytes: number,
 ): Promise<boolean> {
   const ownerKey = keyOf(owner, 'uploads');
-  return database.attemptTransaction(async (db) => {
+  return database.attempt(async (db) => {
     if (bytes === 0) {
       const own = db.deleteFrom('uploads').where('owner_key', '=', ownerKey).where('process', '=', process);
       await own.execute();
@@ -48,5 +48,5 @@ export function reserveUploads(
       .onConflict((conflict) => conflict.columns(['owner_key', 'process']).doUpdateSet({ bytes }))
       .execute();
     return true;
-  });
+  }, 'transaction');
 }

@@ -143,14 +143,14 @@ export async function expireInputs(
   outbox: Outbox,
 ): Promise<InputsResolved[]> {
   const now = database.now();
+  const { driver } = database;
   const late = await database.attempt((db) =>
     expiredRequests(db, now).select('run_id').distinct().limit(BATCH).execute(),
   );
   const all: InputsResolved[] = [];
   for (const { run_id } of late) {
-    const expired = await database.attemptTransaction((db) =>
-      expire(db, database.driver, run_id, limitOf, outbox, now),
-    );
+    const expireIt = (db: Db) => expire(db, driver, run_id, limitOf, outbox, now);
+    const expired = await database.attempt(expireIt, 'transaction');
     if (expired) all.push(expired);
   }
   return all;

@@ -85,7 +85,7 @@ export class Erasure {
 
   /** Removes the oldest turns of a session: at least `length` characters, or what one transaction may remove. Returns how much. */
   #removeTurns(sessionKey: string, length: number): Promise<number> {
-    return this.database.attemptTransaction(async (db) => {
+    return this.database.attempt(async (db) => {
       // Another process may remove or erase them at the same time.
       await this.database.driver.lock(db, `session ${sessionKey}`);
       const oldest = await db
@@ -105,7 +105,7 @@ export class Erasure {
         .where('key', '=', sessionKey)
         .execute();
       return removedLength;
-    });
+    }, 'transaction');
   }
 
   async removeRuns(runIds: string[]): Promise<void> {
@@ -113,7 +113,7 @@ export class Erasure {
     for (let i = 0; i < runIds.length; i += REMOVED.runs) {
       const some = runIds.slice(i, i + REMOVED.runs);
       while (
-        !(await this.database.attemptTransaction((db) => removeRunsFrom(db, this.database.driver, some)))
+        !(await this.database.attempt((db) => removeRunsFrom(db, this.database.driver, some), 'transaction'))
       );
     }
   }
@@ -125,7 +125,7 @@ export class Erasure {
    * @throws {QueryError} `session_busy`
    */
   #hideSession(sessionKey: string): Promise<{ runIds: string[]; digests: string[] } | undefined> {
-    return this.database.attemptTransaction(async (db) => {
+    return this.database.attempt(async (db) => {
       await this.database.driver.lock(db, `session ${sessionKey}`);
       const runs = await db
         .selectFrom('runs')
@@ -147,7 +147,7 @@ export class Erasure {
         .where('session_key', '=', sessionKey)
         .execute();
       return { runIds: runs.map(({ id }) => id), digests };
-    });
+    }, 'transaction');
   }
 }
 

@@ -162,7 +162,7 @@ export async function moveAll(database: Database): Promise<void> {
   const { journal } = driver;
   if (!journal) return;
   const rows = await database.attempt(() => journal.read());
-  await database.attemptTransaction(async (db) => {
+  await database.attempt(async (db) => {
     // An earlier version had the journal in this table.
     const earlier = await db.selectFrom('journal').select('segments as text').orderBy('number').execute();
     const left = new Map<string, Segment[]>();
@@ -175,7 +175,7 @@ export async function moveAll(database: Database): Promise<void> {
     }
     for (const [runId, segments] of left) await move(db, driver, runId, segments);
     if (earlier.length > 0) await db.deleteFrom('journal').execute();
-  });
+  }, 'transaction');
   await database.attempt(() => journal.clear());
 }
 

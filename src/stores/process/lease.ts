@@ -74,14 +74,14 @@ export class Lease {
   /** Acquires a lease. On a database that is not shared, it ends the leases of all earlier processes. */
   async acquire(): Promise<void> {
     const id = randomUUID();
-    await this.database.attemptTransaction(async (db) => {
+    await this.database.attempt(async (db) => {
       if (!this.database.driver.isShared) await db.deleteFrom('processes').execute();
       await db
         .insertInto('processes')
         .values({ id, heartbeat: 0 })
         .onConflict((conflict) => conflict.column('id').doNothing())
         .execute();
-    });
+    }, 'transaction');
     this.#processId = id;
     this.#renewedAt = performance.now();
     await this.database.synchronize();
@@ -100,7 +100,8 @@ export class Lease {
   async renew(): Promise<Heartbeat | undefined> {
     const now = performance.now();
     const id = this.#processId;
-    const heartbeat = await this.database.attemptPromptly(Math.max(this.intervalMs, LEAST_LIMIT_MS), (db) => {
+    const answer = { withinMs: Math.max(this.intervalMs, LEAST_LIMIT_MS) };
+    const heartbeat = await this.database.attempt((db) => {
       const own = unfinishedRuns(db).where('runs.process', '=', id);
       return db
         .updateTable('processes')
@@ -123,7 +124,7 @@ export class Lease {
           of.exists(db.selectFrom('runs').select('runs.id').where('status', '=', 'waiting')).as('hasWaiting'),
         ])
         .executeTakeFirst();
-    });
+    }, answer);
     if (heartbeat) this.#renewedAt = now;
     return heartbeat as Heartbeat | undefined;
   }
@@ -151,7 +152,7 @@ export class Lease {
   beginSweep(): Promise<boolean> {
     const { database } = this;
     const id = this.#processId;
-    return database.attemptTransaction(async (db) => {
+    return database.attempt(async (db) => {
       await database.driver.lock(db, 'sweep');
       const { numUpdatedRows } = await db
         .updateTable('processes')
@@ -160,7 +161,7 @@ export class Lease {
         .where((of) => of.not(of.exists(othersThan(db, id).select('other.id').where('sweeping', '=', 1))))
         .executeTakeFirst();
       return numUpdatedRows > 0n;
-    });
+    }, 'transaction');
   }
 
   async endSweep(): Promise<void> {

@@ -73,7 +73,7 @@ export function writeCommit(database: Database, leases: string[], commit: LogCom
   const hasNew = runs.length > 0;
   if (checkpoints.length + deliveries.length === 0 && statementsOf(segments).length <= 1) {
     const write = (db: Db) => writeUnder(db, driver, leases, commit);
-    return hasNew ? database.attemptAtOnce(write) : database.persistAtOnce(write);
+    return hasNew ? database.attempt(write, 'round trip') : database.persist(write, 'round trip');
   }
   const write = async (db: Db) => {
     // Locks the leases until the end of the transaction.
@@ -84,7 +84,7 @@ export function writeCommit(database: Database, leases: string[], commit: LogCom
     await insertDeliveries(db, driver, deliveries);
     return written;
   };
-  return hasNew ? database.attemptTransaction(write) : database.persistTransaction(write);
+  return hasNew ? database.attempt(write, 'transaction') : database.persist(write, 'transaction');
 }
 
 /** Inserts a new run with the beginning of its log, as a part of a transaction: on Postgres in one round trip. */
@@ -232,7 +232,9 @@ async function writeToFile(database: Database, commit: LogCommit): Promise<Writt
     ]);
     return rows;
   };
-  const ended = await (hasNew ? database.attemptAtOnce(write) : database.persistAtOnce(write));
+  const ended = await (hasNew
+    ? database.attempt(write, 'round trip')
+    : database.persist(write, 'round trip'));
   const later = ended.map(({ id, deferred }) => [id, deferred !== null] as const);
   return { expired: [], ended: new Map([...endedAtOnce(runs), ...later]) };
 }

@@ -190,11 +190,10 @@ export class Recovery {
       const answer = await database.attempt((db) => readAnswer(db, run.id, voidRanges(run.void)));
       return this.#end(run, run.cancelled ? { status: 'cancelled' } : INTERRUPTED, answer);
     }
-    const isHandedOver = await database.attemptTransaction((db) =>
-      isPaused
-        ? park(db, database.driver, run)
-        : handOver(db, database.driver, run, limits.of, database.now(), 'lost'),
-    );
+    const { driver } = database;
+    const giveBack = (db: Db) =>
+      isPaused ? park(db, driver, run) : handOver(db, driver, run, limits.of, database.now(), 'lost');
+    const isHandedOver = await database.attempt(giveBack, 'transaction');
     if (isHandedOver) this.#tell(run, undefined);
   }
 
@@ -202,9 +201,8 @@ export class Recovery {
     const { id, attempt, process } = run;
     const endedAt = this.database.now();
     const ending = { id, process, attempt, log: undefined, end, endedAt, answer };
-    const ended = await this.database.attemptTransaction((db) =>
-      finish(db, this.database.driver, ending, this.limits.of, this.outbox),
-    );
+    const finishIt = (db: Db) => finish(db, this.database.driver, ending, this.limits.of, this.outbox);
+    const ended = await this.database.attempt(finishIt, 'transaction');
     // If not, another process was faster.
     if (ended) this.#tell(run, ended.run);
   }
@@ -219,9 +217,10 @@ export class Recovery {
    * is given back when two rounds have seen it.
    */
   async #returnStrays(): Promise<void> {
+    const { database, limits } = this;
+    const { driver } = database;
     const { processId } = this.lease;
-    const { driver } = this.database;
-    const owned = await this.database.attempt((db) =>
+    const owned = await database.attempt((db) =>
       unfinishedRuns(db)
         .select(['id', 'attempt', 'process'])
         .where('process', '=', processId)
@@ -231,9 +230,8 @@ export class Recovery {
     const isKnown = (id: string) => this.localRuns.unfinished.has(id) || this.isStarting(id);
     const strays = owned.filter(({ id }) => !isKnown(id));
     for (const run of strays.filter(({ id }) => this.#strays.has(id))) {
-      await this.database.attemptTransaction((db) =>
-        handOver(db, driver, run, this.limits.of, this.database.now(), 'not called'),
-      );
+      const giveBack = (db: Db) => handOver(db, driver, run, limits.of, database.now(), 'not called');
+      await database.attempt(giveBack, 'transaction');
     }
     this.#strays = new Set(strays.map(({ id }) => id));
   }

@@ -74,9 +74,9 @@ export class RunEnder {
     if (run?.attempt !== name.attempt || run.isFinishing) return false;
     run.isFinishing = true;
     await this.writer.settled(run);
-    const isHandedOver = await this.database.persistTransaction((db) =>
-      handOver(db, this.database.driver, run, this.limits.of, this.database.now(), 'stops'),
-    );
+    const { database, limits } = this;
+    const giveBack = (db: Db) => handOver(db, database.driver, run, limits.of, database.now(), 'stops');
+    const isHandedOver = await database.persist(giveBack, 'transaction');
     this.localRuns.drop(run);
     return isHandedOver;
   }
@@ -114,7 +114,7 @@ export class RunEnder {
     const { driver } = this.database;
     const finishIt = (db: Db, how: Ending) => finish(db, driver, how, this.limits.of, this.outbox);
     try {
-      return await this.database.persistTransaction((db) => finishIt(db, ending));
+      return await this.database.persist((db) => finishIt(db, ending), 'transaction');
     } catch (error) {
       if (error instanceof QueryError) throw error;
       RunEnder.#logger.error(
@@ -122,8 +122,9 @@ export class RunEnder {
         stackForLog(error),
       );
       const failed = { ...ending, end: END_NOT_STORED, answer: new KeptAnswer().value };
-      return this.database.persistTransaction(
+      return this.database.persist(
         (db) => finishIt(db, failed),
+        'transaction',
         () => true,
       );
     }

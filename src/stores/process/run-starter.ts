@@ -92,7 +92,7 @@ export class RunStarter {
       await this.renewLate();
       const { driver } = this.database;
       const start = { process: this.lease.processId, module, count, now: this.database.now() };
-      const started = await this.database.attemptAtOnce((db) => startWaiting(db, driver, start));
+      const started = await this.database.attempt((db) => startWaiting(db, driver, start), 'round trip');
       for (const run of started) this.localRuns.add(run);
       return started.map(({ record }) => record);
     } finally {
@@ -153,7 +153,7 @@ export class RunStarter {
   }
 
   async #insert(runs: NewRun[]): Promise<boolean[]> {
-    await this.database.attemptAtOnce((db) => insertion.execute(db, this.database.driver, runs));
+    await this.database.attempt((db) => insertion.execute(db, this.database.driver, runs), 'round trip');
     return runs.map(() => true);
   }
 
@@ -162,11 +162,11 @@ export class RunStarter {
     const { driver } = this.database;
     const insert = (db: Db) => insertionWithinLimits.execute<{ id: string }>(db, driver, runs);
     const inserted = driver.isShared
-      ? await this.database.attemptTransaction(async (db) => {
+      ? await this.database.attempt(async (db) => {
           await lockOwners(db, driver, ...runs.map((run) => run.owner_key!));
           return insert(db);
-        })
-      : await this.database.attemptAtOnce(insert);
+        }, 'transaction')
+      : await this.database.attempt(insert, 'round trip');
     const ids = new Set(inserted.map(({ id }) => id));
     return runs.map(({ id }) => ids.has(id));
   }
@@ -174,10 +174,8 @@ export class RunStarter {
   /** An owner that sends many queries at once must not keep the others from the database. */
   #admitInTurn(admission: Admission, started: NewRun, texts: LongText[], limit: number): Promise<Admitted> {
     const { driver } = this.database;
-    const admitIt = () =>
-      this.database.attemptTransaction((db) =>
-        admit(db, driver, admission, started, texts, limit, this.outbox),
-      );
+    const step = (db: Db) => admit(db, driver, admission, started, texts, limit, this.outbox);
+    const admitIt = () => this.database.attempt(step, 'transaction');
     const lock = driver.isShared ? longestLock(admission, limit) : undefined;
     return lock === undefined ? admitIt() : this.#inTurn.do(lock, admitIt);
   }
@@ -191,7 +189,7 @@ export class RunStarter {
     const limit = this.#limitOf(admission);
     const undoIt = (db: Db) => undo(db, driver, admission, processId, now, limit, this.outbox);
     try {
-      if (await this.database.persistTransaction(undoIt)) driver.signals.send({ type: 'ready' });
+      if (await this.database.persist(undoIt, 'transaction')) driver.signals.send({ type: 'ready' });
     } catch (error) {
       // The store was closed during an outage, which was logged.
       if (error instanceof QueryError) return;

@@ -99,7 +99,7 @@ export class Sweeper {
     // Set before the wait, so that a commit during it does not trim the log again.
     run.trimmedOffset = trimmedOffset;
     try {
-      while (await this.database.attemptTransaction((db) => removeSegments(db, [runId], trimmedOffset)));
+      while (await this.database.attempt((db) => removeSegments(db, [runId], trimmedOffset), 'transaction'));
     } catch (error) {
       run.trimmedOffset = before;
       throw error;

@@ -36,8 +36,9 @@ export class UsageSums {
     // By the time of their ends, because what ended together is on few pages.
     for (const step of await this.#steps()) {
       const from = step * STEP_MS;
-      await database.attemptTransaction((db) =>
-        addUsage(db, database.driver, (run) => run.between('ended_at', from, from + STEP_MS - 1)),
+      await database.attempt(
+        (db) => addUsage(db, database.driver, (run) => run.between('ended_at', from, from + STEP_MS - 1)),
+        'transaction',
       );
     }
     const today = dayOf(database.now());

@@ -52,8 +52,11 @@ export class OwnerLimits {
   }
 
   #balance(owner: OwnerRef, limit: number): Promise<RunRecord[]> {
-    const { database } = this;
-    return database.attemptTransaction((db) => balance(db, database.driver, owner, limit, database.now()));
+    const { driver } = this.database;
+    return this.database.attempt(
+      (db) => balance(db, driver, owner, limit, this.database.now()),
+      'transaction',
+    );
   }
 
   /** For each owner, whether it has deferred runs, also those whose admission has counted a run that has ended since. */
