@@ -62,7 +62,6 @@ export class SqlDeliveryStore extends DeliveryStore {
   }
 
   #take(db: Db, endpoint: string, processId: string, count: number) {
-    const { isShared } = this.database.driver;
     return db
       .updateTable('deliveries')
       .set({ process: processId })
@@ -90,7 +89,8 @@ export class SqlDeliveryStore extends DeliveryStore {
           )
           .orderBy('due.due_at')
           .limit(count)
-          .$if(isShared, (due) => due.forUpdate().skipLocked()),
+          .forUpdate()
+          .skipLocked(),
       )
       .returningAll()
       .execute();

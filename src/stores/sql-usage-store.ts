@@ -9,7 +9,6 @@ import {
   UsageStore,
 } from '../query/index.js';
 import type { Database } from './drivers/database.js';
-import type { Driver } from './drivers/driver.js';
 import { keyOf, ownerHashOf } from './schema/keys.js';
 import type { Db } from './schema/tables.js';
 import { valueOf } from './rows/run-rows.js';
@@ -41,7 +40,7 @@ export class SqlUsageStore extends UsageStore {
   sums(owner: string, page: UsagePage) {
     const { driver } = this.database;
     // What is being added up meanwhile counts once.
-    return this.database.attempt(() => driver.snapshot((db) => readSums(db, driver, owner, page)));
+    return this.database.attempt(() => driver.snapshot((db) => readSums(db, owner, page)));
   }
 
   async spent(owner: string, per: BudgetPeriod): Promise<{ tokens: number; price: number }> {
@@ -58,7 +57,7 @@ export class SqlUsageStore extends UsageStore {
         .select([sql<string>`''`.as('id'), sql<string | null>`null`.as('usage')])
         .select([sumOf('input_tokens + output_tokens').as('tokens'), sumOf('price').as('price')])
         .unionAll(
-          selectUsingOf(db, database.driver, owner)
+          selectUsingOf(db, owner)
             .select(['id', 'usage'])
             .select([sql<number>`0`.as('tokens'), sql<number>`0`.as('price')]),
         )
@@ -85,7 +84,6 @@ function sumOf(columns: string) {
 
 async function readSums(
   db: Db,
-  driver: Driver,
   owner: string,
   { by, from, to, sessionId, ...page }: UsagePage,
 ): Promise<{ sums: UsageRecord[]; next: ListPosition | undefined }> {
@@ -96,7 +94,7 @@ async function readSums(
   const shown = sql<string | null>`cast(max(${sql.ref(group.shown)}) as text)`;
   const isOfEach = by === 'session' && sessionId === undefined;
   const sessionKey = sessionId === undefined ? ALL_SESSIONS : keyOf(owner, sessionId);
-  const fresh = await readUsing(db, driver, owner);
+  const fresh = await readUsing(db, owner);
   const rows = await db
     .selectFrom((of) =>
       of
@@ -104,7 +102,7 @@ async function readSums(
         .select(USAGE_COLUMNS)
         .where('owner_hash', '=', ownerHashOf(owner))
         .where('owner', '=', JSON.stringify(owner))
-        .unionAll(tableOfSums(driver, fresh))
+        .unionAll(tableOfSums(fresh))
         .as('used'),
     )
     .where('session_key', isOfEach ? '!=' : '=', sessionKey)

@@ -8,6 +8,7 @@ import {
   DummyDriver,
   Kysely,
   type QueryResult,
+  type SelectModifierNode,
   SqliteAdapter,
   SqliteIntrospector,
   SqliteQueryCompiler,
@@ -128,8 +129,15 @@ function sqliteDialect(connection: SharedConnection): Dialect {
     createAdapter: () => new TransactionalSqliteAdapter(),
     createDriver: () => connection,
     createIntrospector: (db) => new SqliteIntrospector(db),
-    createQueryCompiler: () => new SqliteQueryCompiler(),
+    createQueryCompiler: () => new UnlockedQueryCompiler(),
   };
+}
+
+class UnlockedQueryCompiler extends SqliteQueryCompiler {
+  /** Leaves out the locks of rows, such as `for update`, which SQLite does not know: no other transaction is open. */
+  protected override sortSelectModifiers(): SelectModifierNode[] {
+    return [];
+  }
 }
 
 class TransactionalSqliteAdapter extends SqliteAdapter {

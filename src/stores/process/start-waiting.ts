@@ -30,8 +30,8 @@ const isShort = sql<boolean>`checkpoint is null and octet_length(parts) + octet_
 const startingOf = (isShared: boolean) =>
   new Statement<Start>((db, place) =>
     db
-      .with('ready', (of) => {
-        const ready = of
+      .with('ready', (of) =>
+        of
           .selectFrom('runs')
           .select('id')
           .where('status', '=', WAITING)
@@ -46,14 +46,15 @@ const startingOf = (isShared: boolean) =>
           .orderBy('round')
           .orderBy('ready_at')
           .orderBy('created_at')
-          .limit(place(({ count }) => count));
-        // Runs that another process is starting at this moment are passed over.
-        return isShared ? ready.forUpdate().skipLocked() : ready;
-      })
+          .limit(place(({ count }) => count))
+          // Runs that another process is starting at this moment are passed over.
+          .forUpdate()
+          .skipLocked(),
+      )
       // The lock delays the end of the lease until the transaction has ended. Without a ready run there is nothing to commit:
       // each process looks whenever one of them has something to start.
-      .with('lease', (of) => {
-        const lease = of
+      .with('lease', (of) =>
+        of
           .selectFrom('processes')
           .select('id')
           .where(
@@ -61,9 +62,9 @@ const startingOf = (isShared: boolean) =>
             '=',
             place(({ process }) => process),
           )
-          .where((it) => it.exists(it.selectFrom('ready').select('ready.id')));
-        return isShared ? lease.forKeyShare() : lease;
-      })
+          .where((it) => it.exists(it.selectFrom('ready').select('ready.id')))
+          .forKeyShare(),
+      )
       .updateTable('runs')
       .set((of) => ({
         status: 'running',

@@ -6,7 +6,6 @@ import Sqlite from 'libsql';
 import { openDatabase, type TestDatabase } from '../../../test/support/postgres.js';
 import type { RunsPage } from '../../query/index.js';
 import { LibsqlDriver } from '../drivers/libsql-driver.js';
-import type { Driver } from '../drivers/driver.js';
 import { PostgresDriver } from '../drivers/postgres-driver.js';
 import { entryKey, keyOf, ownerHashOf } from '../schema/keys.js';
 import { SqliteDb } from '../drivers/sqlite-thread.js';
@@ -171,13 +170,13 @@ describe('However many runs and turns there are,', () => {
   });
 
   it.each([
-    ['a file', 'SCAN runs USING INDEX runs_using'],
-    ['Postgres', '"Index Name":"runs_using"'],
+    ['a file', /SCAN runs USING INDEX runs_using/],
+    ['Postgres', /"Index Name":"runs_using".*"Index Cond":"\(owner_hash = /],
   ])('what an owner has used is read from the runs whose usage is new, in %s', async (name, expected) => {
-    const [db, driver] = name === 'a file' ? [file, { isShared: false }] : [postgres.db, postgres];
+    const db = name === 'a file' ? file : postgres.db;
     const explain = name === 'a file' ? 'explain query plan' : 'explain (analyze, format json)';
-    const plans = await explained(db, explain, (of) => readUsing(of, driver as Driver, OWNER));
-    expect(JSON.stringify(plans)).toContain(expected);
+    const plans = await explained(db, explain, (of) => readUsing(of, OWNER));
+    expect(JSON.stringify(plans)).toMatch(expected);
   });
 
   it.each(['a file', 'Postgres'])(

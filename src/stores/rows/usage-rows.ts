@@ -72,9 +72,9 @@ export function selectUsing(db: Db) {
 }
 
 /** Selects those of an owner. */
-export function selectUsingOf(db: Db, { isShared }: Driver, owner: string) {
-  // With the plain column, SQLite would use the index of lists, and read all runs of the owner.
-  const ownerHash = isShared ? sql.ref<number>('owner_hash') : sql<number>`+owner_hash`;
+export function selectUsingOf(db: Db, owner: string) {
+  // With the plain column, SQLite would use the index of lists, and read all runs of the owner. Postgres ignores the cast.
+  const ownerHash = sql<number>`cast(owner_hash as bigint)`;
   return selectUsing(db).where(ownerHash, '=', ownerHashOf(owner)).where('owner', '=', JSON.stringify(owner));
 }
 
@@ -90,8 +90,8 @@ type Using = Pick<Selectable<Tables['runs']>, (typeof USERS)[number]> & { usages
 const USAGES = sql<string>`string_agg(usage, ${sql.lit('\n')})`.as('usages');
 
 /** Reads what an owner has used that is not added up yet: the sums of each session, and those of all. */
-export async function readUsing(db: Db, driver: Driver, owner: string): Promise<Sum[]> {
-  return sumsOf(await selectUsingOf(db, driver, owner).select(USERS).select(USAGES).groupBy(USERS).execute());
+export async function readUsing(db: Db, owner: string): Promise<Sum[]> {
+  return sumsOf(await selectUsingOf(db, owner).select(USERS).select(USAGES).groupBy(USERS).execute());
 }
 
 function sumsOf(rows: Using[]): Sum[] {
@@ -155,14 +155,13 @@ function newSum(
 }
 
 /** A table expression of sums: one parameter, however many there are. */
-export function tableOfSums({ isShared }: Driver, sums: readonly Sum[]) {
-  const json = JSON.stringify(sums);
+export function tableOfSums(sums: readonly Sum[]) {
   const columns = USAGE_COLUMNS.map((name) => {
     const value = sql`value ->> ${sql.lit(name)}`;
     return sql`cast(${value} as ${sql.raw(TYPES[name])}) as ${sql.ref(name)}`;
   });
-  const rows = isShared ? sql`json_array_elements(${json}::json)` : sql`json_each(${json})`;
-  return sql<Sum>`select ${sql.join(columns)} from ${rows}`;
+  // Of an object: `json_each` of Postgres takes no array.
+  return sql<Sum>`select ${sql.join(columns)} from json_each(${JSON.stringify({ ...sums })})`;
 }
 
 const adding = new RowStatement<Sum>(TYPES, (db, rows) =>
