@@ -4,6 +4,7 @@ import { describeCheckpoints } from './checkpoints.js';
 import { describeDeliveries, describeRestartedDeliveries } from './deliveries.js';
 import { describeEnd } from './end.js';
 import { describeFiles } from './files.js';
+import { describeForks } from './forks.js';
 import { describeIdempotencyKeys } from './idempotency-keys.js';
 import { describeAskingOwners, describeAskingSessions } from './asking-queues.js';
 import { describeInputs } from './inputs.js';
@@ -13,14 +14,17 @@ import { describeLongTexts } from './long-texts.js';
 import { describeWith, openBeforeEach, type OpenStoreFor, type StoreCapability } from './opened-store.js';
 import { describeOwners } from './owners.js';
 import { describeParkedRuns } from './parked-runs.js';
+import { describeReplacedTurns } from './replaced-turns.js';
 import { describeRestart } from './restart.js';
 import { describeRestartedOwners } from './restarted-owners.js';
 import { describeRetention } from './retention.js';
+import { describeRunLists } from './run-lists.js';
 import { describe, type TestRunner, useRunner } from './runner.js';
-import { describeSessionChanges } from './session-changes.js';
+import { describeSessionTrees } from './session-trees.js';
 import { describeTaking } from './taking.js';
 import { describeUsage } from './usage.js';
 import { describeTurns } from './turns.js';
+import { describeUnansweredInputs } from './unanswered-inputs.js';
 import { describeUploads } from './uploads.js';
 
 /** How `describeRunStore` tests a store. */
@@ -64,8 +68,13 @@ export function describeRunStore(
     describeEnd();
     describeTurns();
     describeLongTexts();
-    describeWith('changesSessions', describeSessionChanges);
+    describeWith('changesSessions', () => {
+      describeReplacedTurns();
+      describeForks();
+      describeSessionTrees();
+    });
     describeLists();
+    describeRunLists();
     describeWith('ownerLimits', describeOwners);
     describeWith('retention', describeRetention);
     describeWith('files', describeFiles);
@@ -73,6 +82,7 @@ export function describeRunStore(
     describeWith('usage', describeUsage);
     describeWith('inputs', () => {
       describeInputs();
+      describeUnansweredInputs();
       describeAskingSessions();
       describeWith('durable', describeParkedRuns);
       describeWith('ownerLimits', describeAskingOwners);

@@ -1,9 +1,7 @@
-import type { Admission, EndedRunsPage, ListPosition, RunEnd, RunRecord } from 'nest-agent-query';
+import type { Admission, ListPosition, RunRecord } from 'nest-agent-query';
 import {
   admissionOf,
-  CANCELLED,
   casesOf,
-  FAILED,
   finish,
   HOUR,
   ids,
@@ -30,202 +28,55 @@ const OWNERS = [
   'x'.repeat(10_000),
 ];
 
+export const admit = async (admission: Partial<Admission> = {}) =>
+  (await store.admit(admissionOf({ owner: 'ann', ...admission }))).run;
+export const admitTo = (id: string, admission: Partial<Admission> = {}) =>
+  admit({ session: inSession(id), ...admission });
+export const answer = async (admission: Partial<Admission> = {}) => {
+  const run = await admit(admission);
+  await finish(run);
+  return run;
+};
+export const first = { after: undefined, limit: 500 };
+export const runsOf = async (owner: string, filter = {}) =>
+  ids((await store.runs(owner, { ...first, ...filter })).runs);
+const sessionsOf = async (owner: string) => ids((await store.sessions(owner, first)).sessions);
+/** Reads a list to its end. `between` is called after each page. */
+const pagesOf = async (
+  read: (after: ListPosition | undefined) => Promise<{ found: string[]; next: ListPosition | undefined }>,
+  between: () => unknown = () => undefined,
+) => {
+  const pages: string[][] = [];
+  for (let after: ListPosition | undefined; ;) {
+    const { found, next } = await read(after);
+    pages.push(found);
+    expect(pages.length).toBeLessThan(1_000);
+    if (next === undefined) return pages;
+    expect(next.key).toMatch(/^[\w-]{0,100}$/);
+    after = next;
+    await between();
+  }
+};
+export const runPages = (limit: number, more: object = {}) =>
+  pagesOf(async (after) => {
+    const { runs, next } = await store.runs('ann', { after, limit, ...more });
+    return { found: ids(runs), next };
+  });
+const sessionPages = (limit: number, more: object = {}) =>
+  pagesOf(async (after) => {
+    const { sessions, next } = await store.sessions('ann', { after, limit, ...more });
+    return { found: ids(sessions), next };
+  });
+
 /** Something that happens between two pages. */
 type Change = { add: boolean; at: number };
 
-/** The lists of runs and sessions. */
+/** What the lists of runs and sessions have in common, and those of sessions. */
 export function describeLists(): void {
   describe('the lists of an owner', () => {
-    const admit = async (admission: Partial<Admission> = {}) =>
-      (await store.admit(admissionOf({ owner: 'ann', ...admission }))).run;
-    const admitTo = (id: string, admission: Partial<Admission> = {}) =>
-      admit({ session: inSession(id), ...admission });
-    const answer = async (admission: Partial<Admission> = {}) => {
-      const run = await admit(admission);
-      await finish(run);
-      return run;
-    };
-    const first = { after: undefined, limit: 500 };
-    const runsOf = async (owner: string, filter = {}) =>
-      ids((await store.runs(owner, { ...first, ...filter })).runs);
-    const sessionsOf = async (owner: string) => ids((await store.sessions(owner, first)).sessions);
-    /** Reads a list to its end. `between` is called after each page. */
-    const pagesOf = async (
-      read: (after: ListPosition | undefined) => Promise<{ found: string[]; next: ListPosition | undefined }>,
-      between: () => unknown = () => undefined,
-    ) => {
-      const pages: string[][] = [];
-      for (let after: ListPosition | undefined; ;) {
-        const { found, next } = await read(after);
-        pages.push(found);
-        expect(pages.length).toBeLessThan(1_000);
-        if (next === undefined) return pages;
-        expect(next.key).toMatch(/^[\w-]{0,100}$/);
-        after = next;
-        await between();
-      }
-    };
-    const runPages = (limit: number, more: object = {}, between?: () => unknown) =>
-      pagesOf(async (after) => {
-        const { runs, next } = await store.runs('ann', { after, limit, ...more });
-        return { found: ids(runs), next };
-      }, between);
-    const sessionPages = (limit: number, more: object = {}, between?: () => unknown) =>
-      pagesOf(async (after) => {
-        const { sessions, next } = await store.sessions('ann', { after, limit, ...more });
-        return { found: ids(sessions), next };
-      }, between);
-
     it('are empty before the first query', async () => {
       expect(await store.runs('ann', first)).toEqual({ runs: [], next: undefined });
       expect(await store.sessions('ann', first)).toEqual({ sessions: [], next: undefined });
-    });
-
-    it('have the runs in every state, newest first', async () => {
-      const failed = await admit();
-      await store.append(failed, '{"type":"log","data":{"message":"x"}}');
-      await finish(failed, FAILED);
-      await tick();
-      const running = await admitTo('s');
-      await tick();
-      const behind = await admitTo('s');
-      await tick();
-      const waiting = await admit({ mayStart: false });
-      const { runs, next } = await store.runs('ann', first);
-      expect(next).toBeUndefined();
-      expect(runs).toMatchObject([
-        { id: waiting.id, status: 'waiting', sessionId: undefined },
-        { id: behind.id, status: 'waiting', sessionId: 's' },
-        { id: running.id, status: 'running', sessionId: 's' },
-        { id: failed.id, owner: 'ann', status: 'failed', end: FAILED, lastSeq: 2 },
-      ]);
-      expect(runs).toMatchObject(
-        await Promise.all(
-          ids(runs).map(async (id) => {
-            const { createdAt, startedAt, endedAt, lastSeq } = (await store.find('ann', id))!;
-            return { createdAt, startedAt, endedAt, lastSeq };
-          }),
-        ),
-      );
-    });
-
-    it('have the runs of a session, or of a status, or both', async () => {
-      const alone = await answer();
-      const other = await answer({ session: inSession('t') });
-      const ended = await admitTo('s');
-      await finish(ended);
-      await tick();
-      const running = await admitTo('s');
-      await tick();
-      const waiting = await admitTo('s');
-      expect(await runsOf('ann', { sessionId: 's' })).toEqual(ids([waiting, running, ended]));
-      expect(await runsOf('ann', { sessionId: 's', status: 'completed' })).toEqual([ended.id]);
-      expect(await runsOf('ann', { sessionId: 't', status: 'running' })).toEqual([]);
-      expect(await runsOf('ann', { sessionId: '' })).toEqual([]);
-      expect(await runsOf('ann', { status: 'waiting' })).toEqual([waiting.id]);
-      expect(await runsOf('ann', { status: 'running' })).toEqual([running.id]);
-      expect((await runsOf('ann', { status: 'completed' })).sort()).toEqual(
-        ids([alone, other, ended]).sort(),
-      );
-      expect(await runsOf('ann', { status: 'cancelled' })).toEqual([]);
-      expect((await runPages(1, { sessionId: 's' })).flat()).toEqual(ids([waiting, running, ended]));
-    });
-
-    it('have the runs with all entries of a filter, and their metadata, in every state and page', async () => {
-      const text = '\0 "\ud800" \\ % _ é'.padEnd(512, '.');
-      const metadata = { team: 'sales', 'a.b c[d]"': text, ['__proto__']: 'x', '': '' };
-      const all: RunRecord[] = [];
-      for (let i = 0; i < 3; i++) {
-        all.unshift(await admitTo('s', { metadata }));
-        await tick();
-        await admitTo('s', { metadata: { team: 'support', [text.slice(0, 64)]: 'sales' } });
-        await admit({ owner: 'bob', metadata });
-      }
-      await finish(all[2]!);
-      const plain = await answer();
-      expect((await store.runs('ann', { ...first, metadata })).runs).toMatchObject([
-        { metadata, status: 'waiting' },
-        { metadata, status: 'waiting' },
-        { metadata, status: 'completed' },
-      ]);
-      expect((await store.find('ann', plain.id))!.metadata).toBeUndefined();
-      for (const entries of [{ team: 'sales' }, { team: 'sales', 'a.b c[d]"': text }, metadata]) {
-        expect(await runsOf('ann', { metadata: entries })).toEqual(ids(all));
-        expect((await runPages(1, { metadata: entries })).flat()).toEqual(ids(all));
-        expect((await runPages(2, { metadata: entries, sessionId: 's' })).flat()).toEqual(ids(all));
-        expect(await runsOf('ann', { metadata: entries, status: 'completed' })).toEqual([all[2]!.id]);
-        expect(await runsOf('ann', { metadata: entries, sessionId: 't' })).toEqual([]);
-        expect(await runsOf('carl', { metadata: entries })).toEqual([]);
-      }
-      for (const others of [
-        { team: 'Sales' },
-        { sales: 'team' },
-        { team: 'sales', x: 'y' },
-        { toString: '' },
-      ])
-        expect(await runsOf('ann', { metadata: others })).toEqual([]);
-      expect(await runsOf('ann', { metadata: { team: 'support' } })).toHaveLength(3);
-      expect(await runsOf('ann', { metadata: {} })).toHaveLength(7);
-    });
-
-    it('have the runs that have ended, those that ended last first, in pages, with their number', async () => {
-      const all: string[] = [];
-      const end = async (admission: Partial<Admission>, how?: RunEnd) => {
-        const run = await admit(admission);
-        all.unshift(run.id);
-        await tick();
-        return async () => {
-          await finish(run, how);
-          await tick();
-          return (await store.find('ann', run.id))!.endedAt!;
-        };
-      };
-      const endFirst = await end({}, FAILED);
-      const endSecond = await end({ session: inSession('s') });
-      const endThird = await end({}, CANCELLED);
-      await admit();
-      await admit({ owner: 'bob' }).then((run) => finish(run));
-      const [c, b, a] = all as [string, string, string];
-      await endThird();
-      const since = await endFirst();
-      await endSecond();
-      const ended = async (filter: Partial<EndedRunsPage> = {}) => {
-        const page = { since: -Infinity, after: undefined, limit: 10, ...filter };
-        const { runs, hasMore, total } = await store.endedRuns('ann', page);
-        return { runs: ids(runs), hasMore, total };
-      };
-      expect(await ended()).toEqual({ runs: [b, a, c], hasMore: false, total: 3 });
-      const { runs } = await store.endedRuns('ann', { since: 0, after: undefined, limit: 2 });
-      expect(runs).toMatchObject([
-        { id: b, sessionId: 's', status: 'completed' },
-        { id: a, end: FAILED },
-      ]);
-      const { id, endedAt } = runs[0]!;
-      expect(await ended({ limit: 1 })).toEqual({ runs: [b], hasMore: true, total: 3 });
-      const after = { at: endedAt!, key: id };
-      expect(await ended({ limit: 1, after })).toEqual({ runs: [a], hasMore: true, total: 3 });
-      expect(await ended({ limit: 2, after })).toEqual({ runs: [a, c], hasMore: false, total: 3 });
-      expect(await ended({ since })).toEqual({ runs: [b, a], hasMore: false, total: 2 });
-      expect(await ended({ since: Date.UTC(10_000, 0) })).toEqual({ runs: [], hasMore: false, total: 0 });
-      expect(await ended({ status: 'cancelled' })).toEqual({ runs: [c], hasMore: false, total: 1 });
-      expect(await ended({ sessionId: 's' })).toEqual({ runs: [b], hasMore: false, total: 1 });
-      expect(await ended({ sessionId: 's', status: 'failed' })).toEqual({
-        runs: [],
-        hasMore: false,
-        total: 0,
-      });
-    });
-
-    it('have runs that ended in one moment once each, in pages', async () => {
-      const expected = ids(await Promise.all(Array.from({ length: 12 }, () => answer())));
-      const seen: string[] = [];
-      for (let after: ListPosition | undefined, isLast = false; !isLast;) {
-        const { runs, hasMore } = await store.endedRuns('ann', { since: 0, after, limit: 5 });
-        seen.push(...ids(runs));
-        const last = runs.at(-1)!;
-        [after, isLast] = [{ at: last.endedAt!, key: last.id }, !hasMore];
-      }
-      expect(seen.sort()).toEqual(expected.sort());
     });
 
     it('have nothing of another owner, whatever strings the owners are', async () => {
