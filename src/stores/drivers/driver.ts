@@ -1,6 +1,6 @@
 import { NoResultError } from 'kysely';
 import { QueryError, type Signals } from '../../query/index.js';
-import { OtherVersion } from '../schema/migrations.js';
+import { OtherVersion } from '../schema/migrate.js';
 import type { Db } from '../schema/tables.js';
 import type { JournalFiles } from './journal-files.js';
 

@@ -2,7 +2,7 @@ import { chmod, mkdir, open } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { type Kysely, sql } from 'kysely';
 import { LocalSignals } from '../../query/index.js';
-import { migrate } from '../schema/migrations.js';
+import { migrate } from '../schema/migrate.js';
 import type { Db } from '../schema/tables.js';
 import { codeOf, DISK_FULL, type Driver, isOwnError, type Work } from './driver.js';
 import { GroupCommit } from './group-commit.js';

@@ -2,7 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { Kysely, PostgresDialect, sql } from 'kysely';
 import pg from 'pg';
 import { jittered } from '../../query/index.js';
-import { migrate } from '../schema/migrations.js';
+import { migrate } from '../schema/migrate.js';
 import type { Db, Tables } from '../schema/tables.js';
 import { codeOf, DISK_FULL, type Driver, isOwnError, type Work } from './driver.js';
 import { LOCKING, PostgresConnections, serverOf } from './postgres-connections.js';
