@@ -1,13 +1,10 @@
 import {
   type Admission,
   type AttemptRef,
-  type Awaitable,
-  type EndedRuns,
   type EndedRunsPage,
   type Fork,
   interrupted,
   type ListPage,
-  type LogSlice,
   type StoreHost,
   type RunEnd,
   type RunRecord,
@@ -18,7 +15,6 @@ import {
   type Signals,
   type TurnAnswer,
   type TurnFile,
-  type TurnText,
   type TurnsPage,
   type Used,
 } from '../query/index.js';
@@ -27,9 +23,9 @@ import type { Driver } from './drivers/driver.js';
 import { EndedLength } from './drivers/totals.js';
 import { isDigest, keyOf } from './schema/keys.js';
 import type { Db } from './schema/tables.js';
-import { DirectoryStorage, TableStorage } from './files/content-storage.js';
+import { storageOf } from './files/content-storage.js';
 import { FileSweeper } from './files/file-sweeper.js';
-import { findFile, SqlFileStore } from './files/sql-file-store.js';
+import { SqlFileStore } from './files/sql-file-store.js';
 import { SqlUploadStore } from './files/sql-upload-store.js';
 import { reserveUploads } from './files/upload-reservations.js';
 import { RunEnder } from './process/run-ender.js';
@@ -43,9 +39,11 @@ import { LocalRuns } from './process/local-runs.js';
 import { LogWriter } from './process/log-writer.js';
 import { Outbox } from './rows/outbox.js';
 import { OwnerLimits } from './steps/owner-limits.js';
+import { findPart } from './rows/parts.js';
 import { LogReader } from './rows/read-log.js';
 import { Recovery } from './process/recovery.js';
 import { STORED_RETENTION_DEFAULTS, type StoredRetention } from './process/retention-options.js';
+import { recordWish } from './rows/run-changes.js';
 import { findRun, isRunId } from './rows/run-rows.js';
 import { forkSession } from './steps/session-changes.js';
 import { queueOf } from './steps/session-queues.js';
@@ -55,10 +53,8 @@ import { SqlDeliveryStore } from './sql-delivery-store.js';
 import { SqlInputStore } from './sql-input-store.js';
 import { SqlUsageStore } from './sql-usage-store.js';
 import { Sweeper } from './process/sweeper.js';
-import { readText, readTurn, readTurns } from './rows/turns.js';
+import { readTurn, readTurns } from './rows/turns.js';
 import { UsageSums } from './process/usage-sums.js';
-
-const LEASE_MS = 8_000;
 
 export interface SqlStoreOptions {
   /** Members that are absent have their default. */
@@ -98,7 +94,7 @@ export class SqlRunStore extends RunStore {
     super();
     const retention = { ...STORED_RETENTION_DEFAULTS, ...options.retention };
     const database = new Database(driver);
-    const lease = new Lease(database, options.leaseMs ?? LEASE_MS);
+    const lease = new Lease(database, options.leaseMs);
     const localRuns = new LocalRuns(() => database.now());
     this.#database = database;
     this.#lease = lease;
@@ -106,40 +102,31 @@ export class SqlRunStore extends RunStore {
     this.#endedLength = new EndedLength(database);
     this.signals = driver.signals;
 
-    const { contentDirectory } = driver;
-    const storage =
-      contentDirectory === undefined ? new TableStorage(database) : new DirectoryStorage(contentDirectory);
+    const storage = storageOf(database);
     this.files = new SqlFileStore(database, storage, () => lease.processId);
     this.uploads = new SqlUploadStore(database, this.files, storage);
     const outbox = new Outbox();
-    this.#writer = new LogWriter(database, outbox, (run) => {
+    const writer = new LogWriter(database, outbox, (run) => {
       localRuns.limitTails(run);
       if (run.keptLength > retention.logLength) this.#sweeper.trim(run.id);
     });
-    this.#erasure = new Erasure(database, localRuns, this.files, this.#writer);
+    this.#writer = writer;
+    const erasure = new Erasure(database, localRuns, this.files, writer);
+    this.#erasure = erasure;
     const files = new FileSweeper(database, this.files, retention);
     const sums = new UsageSums(database);
-    this.#sweeper = new Sweeper(
-      database,
-      lease,
-      localRuns,
-      this.#erasure,
-      files,
-      sums,
-      this.#writer,
-      retention,
-    );
+    this.#sweeper = new Sweeper(database, lease, localRuns, erasure, files, sums, writer, retention);
 
     const limits = new OwnerLimits(database);
-    this.#starter = new RunStarter(database, lease, localRuns, this.#writer, limits, outbox, () =>
+    this.#starter = new RunStarter(database, lease, localRuns, writer, limits, outbox, () =>
       this.#recovery.renewLate(),
     );
     this.#recovery = new Recovery(database, lease, localRuns, limits, outbox, (id) =>
       this.#starter.isStarting(id),
     );
     this.#reader = new LogReader(database);
-    this.#ender = new RunEnder(database, localRuns, this.#writer, limits, outbox, sums);
-    this.inputs = new SqlInputStore(database, lease, localRuns, this.#writer, limits, outbox);
+    this.#ender = new RunEnder(database, localRuns, writer, limits, outbox, sums);
+    this.inputs = new SqlInputStore(database, lease, localRuns, writer, limits, outbox);
     this.deliveries = new SqlDeliveryStore(database, lease);
     this.usage = new SqlUsageStore(database);
   }
@@ -150,15 +137,8 @@ export class SqlRunStore extends RunStore {
     this.#sweeper.start();
   }
 
-  override async check(): Promise<void> {
-    // A write: a database that can only be read takes no queries.
-    const write = (db: Db) =>
-      db
-        .updateTable('processes')
-        .set((of) => ({ heartbeat: of.ref('heartbeat') }))
-        .where('id', '=', this.#lease.processId)
-        .execute();
-    await this.#database.attempt(write, 'transaction');
+  override check(): Promise<void> {
+    return this.#lease.check();
   }
 
   override async logLength(): Promise<number> {
@@ -219,33 +199,19 @@ export class SqlRunStore extends RunStore {
     return run;
   }
 
-  async part(owner: string, runId: string, sha256: string): Promise<TurnFile | TurnText | undefined> {
+  async part(owner: string, runId: string, sha256: string) {
     if (!isRunId(runId) || !isDigest(sha256)) return undefined;
-    return this.#database.attempt(async (db) => {
-      const file = await findFile(db, owner, runId, sha256);
-      if (file) return file;
-      const text = await readText(db, owner, runId, sha256);
-      return text === undefined ? undefined : { type: 'text', text };
-    });
+    return this.#database.attempt((db) => findPart(db, owner, runId, sha256));
   }
 
   async wish(ref: RunRef, what: 'cancel' | 'detach'): Promise<boolean> {
     const { owner, id } = ref;
     if (!isRunId(id)) return false;
     const column = what === 'cancel' ? 'cancelled' : 'detached';
-    const write = (db: Db) =>
-      db
-        .updateTable('runs')
-        .set({ [column]: 1 })
-        .where('id', '=', id)
-        .where('owner', '=', JSON.stringify(owner))
-        .where(column, '=', 0)
-        .where('ended_at', 'is', null)
-        .executeTakeFirst();
-    const { numUpdatedRows } = await this.#database.attempt(write, 'round trip');
+    const isNew = await this.#database.attempt((db) => recordWish(db, owner, id, column), 'round trip');
     const run = this.#localRuns.findUnfinished(ref);
     if (run && what === 'detach') run.record = { ...run.record, detached: true };
-    return numUpdatedRows > 0n;
+    return isNew;
   }
 
   override handOver(run: AttemptRef): Promise<boolean> {
@@ -256,7 +222,7 @@ export class SqlRunStore extends RunStore {
     return this.#ender.end(run, end, answer);
   }
 
-  find(owner: string, runId: string, isFresh = false): Awaitable<RunRecord | undefined> {
+  find(owner: string, runId: string, isFresh = false) {
     const local = this.#localRuns.find({ owner, id: runId });
     // Another process may have changed what it was asked, or have erased a run that has ended.
     const mayDiffer = this.#database.driver.isShared && (isFresh || local?.record.endedAt !== undefined);
@@ -267,7 +233,7 @@ export class SqlRunStore extends RunStore {
     return isFresh ? this.#database.persist(read) : this.#database.attempt(read);
   }
 
-  read(ref: RunRef, after: number): LogSlice | Promise<LogSlice> {
+  read(ref: RunRef, after: number) {
     const run = this.#localRuns.find(ref);
     if (run && after + 1 >= run.tail.oldest) return run.tail.read(after);
     const moved = run && this.#writer.moved(run);
@@ -295,7 +261,7 @@ export class SqlRunStore extends RunStore {
     return { runs: runs.map((run) => this.#withNewest(run)), ...others };
   }
 
-  override endedRuns(owner: string, page: EndedRunsPage): Promise<EndedRuns> {
+  override endedRuns(owner: string, page: EndedRunsPage) {
     return this.#database.attempt((db) => listEndedRuns(db, owner, page));
   }
 

@@ -19,6 +19,12 @@ export interface ContentStorage {
   remove(id: string): Promise<void>;
 }
 
+/** Where a database keeps contents: in its directory, or in a table if it has none. */
+export function storageOf(database: Database): ContentStorage {
+  const { contentDirectory } = database.driver;
+  return contentDirectory === undefined ? new TableStorage(database) : new DirectoryStorage(contentDirectory);
+}
+
 /** Keeps each content in a file of its own, in a directory that belongs to this process alone. */
 export class DirectoryStorage implements ContentStorage {
   /** The second names of the files that runs read: in this file system, so that it can have them. */
@@ -67,7 +73,7 @@ const CHUNK_BYTES = 512 * 1024;
 const REMOVED_CHUNKS = 16;
 
 /** Keeps contents in a table of the database, so that every process that shares the database can read them. */
-export class TableStorage implements ContentStorage {
+class TableStorage implements ContentStorage {
   constructor(private readonly database: Database) {}
 
   async write(id: string, content: Blob): Promise<void> {

@@ -221,22 +221,3 @@ export async function insertFiles(db: Db, owner: string, runId: string, files: T
       .execute();
   }
 }
-
-/** Returns a file of a run or of its turn. Undefined if the owner has none with this digest. */
-export async function findFile(
-  db: Db,
-  owner: string,
-  runId: string,
-  sha256: string,
-): Promise<TurnFile | undefined> {
-  const row = await db
-    .selectFrom('files')
-    .select(['name', 'mime_type', 'size'])
-    .where('run_id', '=', runId)
-    .where('sha256', '=', sha256)
-    .where('owner', '=', JSON.stringify(owner))
-    .executeTakeFirst();
-  if (!row) return undefined;
-  const { name, mime_type: mimeType, size } = row;
-  return { type: 'file', name: JSON.parse(name) as string, mimeType, size, sha256 };
-}

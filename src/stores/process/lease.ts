@@ -60,10 +60,10 @@ export class Lease {
   /** The heartbeats of the other processes, and since when each has been the same. */
   #seen = new Map<string, { heartbeat: number; since: number }>();
 
-  /** @param leaseMs how long a heartbeat may stay the same before the lease ends, in milliseconds */
+  /** @param leaseMs how long a heartbeat may stay the same before the lease ends, in milliseconds. Default 8,000 */
   constructor(
     private readonly database: Database,
-    readonly leaseMs: number,
+    readonly leaseMs = 8_000,
   ) {}
 
   /** Identifies the lease of this process. */
@@ -85,6 +85,18 @@ export class Lease {
     this.#processId = id;
     this.#renewedAt = performance.now();
     await this.database.synchronize();
+  }
+
+  /**
+   * Changes nothing, with a write: a database that can only be read takes no queries.
+   *
+   * @throws {QueryError} `unavailable`
+   */
+  async check(): Promise<void> {
+    await this.database.attempt((db) => {
+      const own = db.updateTable('processes').where('id', '=', this.#processId);
+      return own.set((of) => ({ heartbeat: of.ref('heartbeat') })).execute();
+    }, 'transaction');
   }
 
   /** Whether the others may have ended the lease by now, because the last heartbeat is so long ago. */

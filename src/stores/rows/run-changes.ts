@@ -71,6 +71,24 @@ export async function endRun(db: Db, driver: Driver, ending: RunEnding): Promise
   return ended?.cancelled;
 }
 
+/** Records what a caller wishes of a run that has not ended. Returns false if it was recorded before. */
+export async function recordWish(
+  db: Db,
+  owner: string,
+  id: string,
+  wish: 'cancelled' | 'detached',
+): Promise<boolean> {
+  const { numUpdatedRows } = await db
+    .updateTable('runs')
+    .set({ [wish]: 1 })
+    .where('id', '=', id)
+    .where('owner', '=', JSON.stringify(owner))
+    .where(wish, '=', 0)
+    .where('ended_at', 'is', null)
+    .executeTakeFirst();
+  return numUpdatedRows > 0n;
+}
+
 /** Inserts `done` where `updating` is going to end the run. */
 export const insertingDone = statementWith<RunEnding, 'ending'>('ending', ENDING_TYPES, (db) =>
   db

@@ -153,18 +153,6 @@ export async function insertTexts(db: Db, owner: string, runId: string, texts: L
   }
 }
 
-/** Reads one long text of a run. Undefined if the owner has none with this digest. */
-export async function readText(db: Db, owner: string, runId: string, sha256: string) {
-  const row = await db
-    .selectFrom('texts')
-    .select('text')
-    .where('run_id', '=', runId)
-    .where('sha256', '=', sha256)
-    .where('owner', '=', JSON.stringify(owner))
-    .executeTakeFirst();
-  return row && (JSON.parse(row.text) as string);
-}
-
 /** The length of all long texts of a run, in characters of JSON. */
 export async function lengthOfTexts(db: Db, runId: string): Promise<number> {
   const { length } = await db
