@@ -17,7 +17,10 @@ import { findRun, isRunId, recordOf, selectRuns, valueOf } from './rows/run-rows
 
 /** The webhooks of runs, in the database. A process that is gone has taken nothing. */
 export class SqlDeliveryStore extends DeliveryStore {
-  /** The ids of what this process tries. What the database has given it without its knowledge, it takes again. */
+  /**
+   * The ids of the deliveries that this process tries. The database may say that it has others, because an answer was lost: those
+   * are taken again.
+   */
   readonly #taken = new Set<string>();
 
   constructor(

@@ -112,7 +112,7 @@ async function removeUses(db: Db, sha256: string): Promise<boolean> {
   return numDeletedRows === BigInt(BATCH);
 }
 
-/** Of a page of complete contents behind a digest: those that nothing uses, and the last one. */
+/** Reads a page of complete contents behind a digest: those that nothing uses, and the last one. */
 function unusedAfter(db: Db, after: string, page: number) {
   const uses = db
     .selectFrom('file_uses')

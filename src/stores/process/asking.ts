@@ -136,7 +136,7 @@ export async function answer(
   return { run, inputs: [], before: (first?.seq ?? 1) - 1, isReady: false };
 }
 
-/** Resolves the requests that have expired, and ends the runs that fail by that. Of several processes, one does it. */
+/** Resolves the requests that have expired, and ends the runs that fail by that. If several processes try, one does it. */
 export async function expireInputs(
   database: Database,
   limitOf: LimitOf,
@@ -274,7 +274,7 @@ async function letWait(
   if (limit !== undefined && !isFree) await balance(db, driver, owner, limit, now);
 }
 
-/** The columns of the next attempt. What the last one has emitted since its checkpoint is void, and the log says so. */
+/** The columns of the next attempt. The log says that all envelopes since the last checkpoint are void. */
 async function beginAttempt(db: Db, driver: Driver, run: Parameters<typeof nextAttempt>[0]) {
   const { hasVoid, columns, segments } = nextAttempt(run, await readLogExtent(db, run.id));
   if (hasVoid) await insertSegments(db, driver, segments);

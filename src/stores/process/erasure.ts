@@ -47,8 +47,8 @@ export class Erasure {
 
   /**
    * Removes a session with its turns, runs and logs. If it is longer than the excess, only its oldest turns are removed, which
-   * are at least as long as the excess. Its files are left to the sweep of files. Of a long session, the oldest turns and some
-   * runs are removed first. A session that is in use again stays.
+   * are at least as long as the excess. The sweep of files removes its files. A long session loses its oldest turns and some
+   * runs first. A session that is in use again stays.
    *
    * @param length of its turns
    * @returns how much was removed

@@ -8,18 +8,18 @@ import { insertSegments, joined, readLogExtent, type Segment, segmentsOf } from 
 /**
  * The journal of a file. A row of the table `log` is on a page of its run, so a commit of a thousand runs would write a
  * thousand pages, and even one of a single run is a transaction. Envelopes go to the journal instead, in one row for each commit
- * (`JournalFiles`). What a run has there is moved into its log when it is long enough to be worth a page, when it has been there
- * for some time, with what else of the run needs a transaction, and before anybody reads it from the database; the tail in memory
- * has it until then. A start moves what the last process has left.
+ * (`JournalFiles`). The tail in memory has them too. They are moved into the log of their run in these cases: they fill a page,
+ * they have been here for some time, something else of the run needs a transaction, or somebody reads the log from the database.
+ * A start moves what the last process has left.
  *
  * A log is always moved from its beginning on, in the transaction that writes what follows it: so the log of a run in its table
  * has no gaps, and what it lacks is here.
  */
 
 /**
- * What is so long, in characters, is moved, and what has been here for so long: a few runs together, with a transaction that is
- * needed anyway if there is one; of a commit of many runs one for each sixteen, because many get there at the same time. What is
- * longer than `mostLength` is moved at once.
+ * Envelopes of a run are moved if they have `length` characters, or are here for `afterMs`. `atOnce` runs are moved together, or
+ * fewer with a transaction that is needed anyway. A commit of many runs moves one of each `ofRuns`, because many get there at the
+ * same time. Envelopes of more than `mostLength` characters are moved at once.
  */
 const MOVED = { length: 8 * 1024, afterMs: 10_000, atOnce: 16, ofRuns: 16, mostLength: 64 * 1024 };
 

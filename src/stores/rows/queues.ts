@@ -146,7 +146,7 @@ function roundAfter({ present, last }: { present: number | null; last: number | 
 
 /**
  * The round of a run that was started before, and becomes ready again: it comes before the runs of its owner that were never
- * started. Those move to later rounds, so that the owner still has one run of each. WARNING: only under the lock of the owner.
+ * started. The others move to later rounds, so that the owner still has one run of each. WARNING: only under the lock of the owner.
  */
 export async function roundBeforeYounger(db: Db, owner: OwnerRef): Promise<number> {
   const round = await nextRound(db, owner, true);

@@ -138,7 +138,7 @@ function newestOf(log: Log) {
     .limit(1);
 }
 
-/** Of the segments after a cursor: the next ones, as many as one slice may need. */
+/** The next segments after a cursor, as many as one slice may need. */
 function nextSegments(segments: Log, limit: number) {
   const ordered = segments.orderBy('log.last');
   const start = ordered.select('log.start_offset').limit(1);
@@ -148,7 +148,7 @@ function nextSegments(segments: Log, limit: number) {
     .limit(limit);
 }
 
-/** Passes both statements at once. What is committed between them is left to the next read. */
+/** Passes both statements at once. The next read finds what is committed between them. */
 function find(db: Db, { owner, runId, after }: Read) {
   const log = db.selectFrom('log').where('log.run_id', '=', runId);
   const run = db

@@ -24,8 +24,8 @@ type Row<Types> = { [Name in keyof Types]: Types[Name] extends 'text' ? string :
 export type UsageOfRun = Row<typeof USAGE_TYPES>;
 
 /**
- * The end of a run: the segment of `done`, the process and the attempt that the run must have before, and its new values. What it
- * has used is null if its row says it already.
+ * The end of a run: the segment of `done`, the process and the attempt that the run must have before, and its new values.
+ * `usage` is null if its row has it already.
  */
 export type RunEnding = Omit<Row<typeof ENDING_TYPES>, 'usage'> & { usage: string | null };
 

@@ -9,7 +9,7 @@ import { valueOf } from './run-rows.js';
 /** Stands for the session in the sums of all runs, with and without a session. */
 export const ALL_SESSIONS = '*';
 
-/** That of the sums of runs without a session, and of those whose session is not kept any more. */
+/** Stands for it in the sums of runs whose session is not kept, or that have none. */
 const NO_SESSION = '';
 
 /** The name of the lock of whoever changes sums. */

@@ -124,7 +124,7 @@ const TABLES = [
    )`,
 ];
 
-/** For runs that ask. Of runs that wait, those that were started before come first: also those that have asked. */
+/** For runs that ask. A run that was started before comes first among those that wait: also one that has asked. */
 const ASKING = [
   `alter table runs add column lost bigint not null default 0`,
   `alter table runs add column survives bigint not null default 0`,
@@ -179,7 +179,7 @@ const usageTables = (ending = '') => [
   `create table usage (${USAGE_COLUMNS}, primary key (owner_hash, session_key, day, model_key, owner))${ending}`,
 ];
 
-/** Of the deliveries that wait, those of an endpoint are found in the order in which they are due. */
+/** An index has the deliveries of an endpoint that wait, in the order in which they are due. */
 const WEBHOOKS = [
   `create table deliveries (
      id text primary key, run_id text not null, endpoint text not null, event text not null, seq bigint not null,

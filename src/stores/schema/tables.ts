@@ -44,7 +44,7 @@ export interface Tables {
     queue_positions: number;
     /** The number of the newest turn. */
     turns: number;
-    /** Of all turns together. */
+    /** The length of all turns together. */
     length: Length;
     used_at: Time;
   };
@@ -65,7 +65,7 @@ export interface Tables {
     outcome: Json | null;
     /** The number of `done`; null until the run has ended. */
     last_seq: number | null;
-    /** Of the log that is kept; null until the run has ended. */
+    /** The length of the log that is kept; null until the run has ended. */
     log_length: Length | null;
     /** The parts of the query, with the long texts of a session cut; null when the run has ended. */
     parts: Json | null;
@@ -77,8 +77,8 @@ export interface Tables {
     /** The module that executes the run; empty for the module without a name. */
     module: Generated<string>;
     /**
-     * The process that owns the run; empty while the run waits. Of a run that asks, or that has asked and waits now: the process
-     * whose handler still waits for the answers, empty if there is none.
+     * The process that owns the run; empty while the run waits. If the run asks, or has asked and waits now, this is the process
+     * whose handler still waits for the answers; empty if there is none.
      */
     process: string;
     /** Which execution of the handler this is, or will be: the fence of the run. */
@@ -110,7 +110,7 @@ export interface Tables {
     checkpoint_seq: number | null;
     /** How many attempts were lost with their process: those count for the restarts of the handler. */
     lost: Generated<number>;
-    /** Of a run that asks: whether the handler can be called again. */
+    /** If the run asks: whether the handler can be called again. */
     survives: Generated<Flag>;
     /** The numbers of void envelopes: `[[first, last], …]`. */
     void: Json | null;
@@ -186,7 +186,7 @@ export interface Tables {
     session_key: string;
     number: number;
     run_id: string;
-    /** Of the turn with its long texts. */
+    /** The length of the turn with its long texts. */
     length: Length;
     /** Of `turn`. */
     page_length: Length;
@@ -218,7 +218,7 @@ export interface Tables {
   };
   /** The files of queries and answers, as long as the run or its turn is kept: also those whose content is not kept any more. */
   files: {
-    /** Of a file that was sent before its query: what `uploadOf` says. */
+    /** For a file that was sent before its query: what `uploadOf` says. */
     run_id: string;
     sha256: string;
     owner: Json;
@@ -230,7 +230,7 @@ export interface Tables {
   };
   /**
    * Which run or turn needs which content. `pinned_at` says when the content was pinned for a run that is not admitted yet; it is
-   * null once the run is admitted. Of an upload, when it was sent.
+   * null once the run is admitted. For an upload it says when the content was sent.
    */
   file_uses: { run_id: string; sha256: string; pinned_at: Time | null };
   /** Bytes of files in transit that a process has reserved for an owner. Gone when the lease of the process ends. */

@@ -106,7 +106,7 @@ export interface Ending extends Pick<OwnedAttempt, 'id' | 'attempt'> {
   outcome?: 'superseded' | 'cancelled';
 }
 
-/** The end of a run that asks or waits: it does not execute. What its turn keeps is read from the log. */
+/** The end of a run that asks or waits: it does not execute. Its turn gets the answer from the log. */
 export function endingOfIdle(
   { id, attempt }: Pick<OwnedAttempt, 'id' | 'attempt'>,
   end: RunEnd,
