@@ -36,16 +36,10 @@ export class SqlDeliveryStore extends DeliveryStore {
     const rows = await database.attempt((db) => this.#take(db, key, processId, count));
     if (rows.length === 0) return [];
     for (const { id } of rows) this.#taken.add(id);
+    const runIds = rows.map(({ run_id }) => run_id);
     const [runs, disabled] = await database.persist((db) =>
       Promise.all([
-        selectRuns(db)
-          .where(
-            'id',
-            'in',
-            rows.map(({ run_id }) => run_id),
-          )
-          .where('owner', 'is not', null)
-          .execute(),
+        selectRuns(db).where('id', 'in', runIds).where('owner', 'is not', null).execute(),
         db
           .selectFrom('disabled_endpoints')
           .select('address')

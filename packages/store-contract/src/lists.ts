@@ -231,10 +231,7 @@ export function describeLists(): void {
             let sessions = 0;
             const add = async () => {
               const session = `${++sessions}`;
-              const { id } = await answer({
-                owner,
-                session: inSession(session),
-              });
+              const { id } = await answer({ owner, session: inSession(session) });
               existing.push({ id, session });
             };
             for (let i = 0; i < count; i++) await add();

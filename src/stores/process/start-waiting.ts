@@ -28,68 +28,67 @@ const SHORT = 16 * 1024;
 const isShort = sql<boolean>`checkpoint is null and octet_length(parts) + octet_length(kwargs) <= ${sql.lit(SHORT)}`;
 
 const startingOf = (isShared: boolean) =>
-  new Statement<Start>((db, place) =>
-    db
-      .with('ready', (of) =>
-        of
-          .selectFrom('runs')
-          .select('id')
-          .where('status', '=', WAITING)
-          .where(
-            'module',
-            '=',
-            place(({ module }) => module),
-          )
-          // Of those that have asked, also the ones whose handler waits here.
-          .where('process', 'in', [sql.lit(''), place(({ process }) => process)])
-          .where('ready_at', 'is not', null)
-          .orderBy('round')
-          .orderBy('ready_at')
-          .orderBy('created_at')
-          .limit(place(({ count }) => count))
-          // Runs that another process is starting at this moment are passed over.
-          .forUpdate()
-          .skipLocked(),
-      )
-      // The lock delays the end of the lease until the transaction has ended. Without a ready run there is nothing to commit:
-      // each process looks whenever one of them has something to start.
-      .with('lease', (of) =>
-        of
-          .selectFrom('processes')
-          .select('id')
-          .where(
-            'id',
-            '=',
-            place(({ process }) => process),
-          )
-          .where((it) => it.exists(it.selectFrom('ready').select('ready.id')))
-          .forKeyShare(),
-      )
-      .updateTable('runs')
-      .set((of) => ({
-        status: 'running',
-        process: place(({ process }) => process),
-        started_at: of.fn.coalesce('started_at', sql<number>`cast(${place(({ now }) => now)} as bigint)`),
-      }))
-      .where('id', 'in', (of) => of.selectFrom('ready').select('ready.id'))
-      .where((of) => of.exists(of.selectFrom('lease').select('lease.id')))
-      .returning(COLUMNS)
-      .returning((of) => [
-        'round',
-        'ready_at',
-        'usage',
-        newestOf(of, 'last').as('last_seq'),
-        newestOf(of, 'end_offset').as('end_offset'),
-      ])
-      .$if(isShared, (of) =>
-        of.returning((run) => [
-          'void',
-          ...(['parts', 'kwargs'] as const).map((name) =>
-            run.case().when(isShort).then(run.ref(name)).end().as(name),
-          ),
-        ]),
-      ),
-  );
+  new Statement<Start>((db, place) => {
+    const own = place(({ process }) => process);
+    return (
+      db
+        .with('ready', (of) =>
+          of
+            .selectFrom('runs')
+            .select('id')
+            .where('status', '=', WAITING)
+            .where(
+              'module',
+              '=',
+              place(({ module }) => module),
+            )
+            // Of those that have asked, also the ones whose handler waits here.
+            .where('process', 'in', [sql.lit(''), own])
+            .where('ready_at', 'is not', null)
+            .orderBy('round')
+            .orderBy('ready_at')
+            .orderBy('created_at')
+            .limit(place(({ count }) => count))
+            // Runs that another process is starting at this moment are passed over.
+            .forUpdate()
+            .skipLocked(),
+        )
+        // The lock delays the end of the lease until the transaction has ended. Without a ready run there is nothing to commit:
+        // each process looks whenever one of them has something to start.
+        .with('lease', (of) =>
+          of
+            .selectFrom('processes')
+            .select('id')
+            .where('id', '=', own)
+            .where((it) => it.exists(it.selectFrom('ready').select('ready.id')))
+            .forKeyShare(),
+        )
+        .updateTable('runs')
+        .set((of) => ({
+          status: 'running',
+          process: own,
+          started_at: of.fn.coalesce('started_at', sql<number>`cast(${place(({ now }) => now)} as bigint)`),
+        }))
+        .where('id', 'in', (of) => of.selectFrom('ready').select('ready.id'))
+        .where((of) => of.exists(of.selectFrom('lease').select('lease.id')))
+        .returning(COLUMNS)
+        .returning((of) => [
+          'round',
+          'ready_at',
+          'usage',
+          newestOf(of, 'last').as('last_seq'),
+          newestOf(of, 'end_offset').as('end_offset'),
+        ])
+        .$if(isShared, (of) =>
+          of.returning((run) => [
+            'void',
+            ...(['parts', 'kwargs'] as const).map((name) =>
+              run.case().when(isShort).then(run.ref(name)).end().as(name),
+            ),
+          ]),
+        )
+    );
+  });
 
 const STARTING = { shared: startingOf(true), own: startingOf(false) };
 
