@@ -38,25 +38,25 @@ export class Base64Decoder {
   /** The first fault of the string. Once it is set, what follows is skipped. */
   fault: Base64Fault | undefined;
   /** Characters decoded so far, padding included. */
-  private characters = 0;
-  private padding = 0;
+  #characters = 0;
+  #padding = 0;
   /** The bits of the current group of four characters. */
-  private group = 0;
+  #group = 0;
   /** The first four characters, which may be those of a `data:` URL. */
-  private opening = '';
+  #opening = '';
 
   constructor(private readonly writer: ContentWriter) {}
 
   /** Decodes `bytes[from..to)`, at most 64 KiB. Returns `to`, or the index of the first wrong byte; `fault` is set then. */
   decode(bytes: Buffer, from: number, to: number): number {
     let index = from;
-    for (; this.characters % 4 !== 0 && index < to; index++) {
+    for (; this.#characters % 4 !== 0 && index < to; index++) {
       if (!this.decodeCharacter(bytes[index]!)) return index;
     }
     // Node's decoder does not check padding. Therefore the group that may be the last is decoded one by one.
     const groupsEnd = index + Math.floor((to - index - 1) / 4) * 4;
-    const isWorthCall = groupsEnd - index >= MIN_NODE_CHARACTERS && this.padding === 0;
-    if (isWorthCall && this.decodeGroups(bytes, index, groupsEnd)) index = groupsEnd;
+    const isWorthCall = groupsEnd - index >= MIN_NODE_CHARACTERS && this.#padding === 0;
+    if (isWorthCall && this.#decodeGroups(bytes, index, groupsEnd)) index = groupsEnd;
     for (; index < to; index++) if (!this.decodeCharacter(bytes[index]!)) return index;
     return to;
   }
@@ -64,11 +64,11 @@ export class Base64Decoder {
   /** Decodes one character. Returns false if it is wrong; `fault` is set then. */
   decodeCharacter(code: number): boolean {
     const sextet = code < 256 ? SEXTETS[code]! : NONE;
-    if (sextet === NONE || this.padding > 0) return code === PAD ? this.pad() : this.refuse(code);
-    if (this.characters < 4) this.opening += String.fromCharCode(code);
-    this.group = (this.group << 6) | sextet;
-    this.characters++;
-    if (this.characters % 4 === 0) this.writeGroup(3);
+    if (sextet === NONE || this.#padding > 0) return code === PAD ? this.#pad() : this.#refuse(code);
+    if (this.#characters < 4) this.#opening += String.fromCharCode(code);
+    this.#group = (this.#group << 6) | sextet;
+    this.#characters++;
+    if (this.#characters % 4 === 0) this.#writeGroup(3);
     return true;
   }
 
@@ -79,73 +79,73 @@ export class Base64Decoder {
 
   /** Ends the string, and returns its content or its fault. */
   end(): BodyContent | Base64Fault {
-    if (!this.fault && this.characters % 4 !== 0) {
-      this.fail('ends inside a group of 4 characters: it was cut off, or its padding ("=") is missing');
+    if (!this.fault && this.#characters % 4 !== 0) {
+      this.#fail('ends inside a group of 4 characters: it was cut off, or its padding ("=") is missing');
     }
     return this.fault ?? this.writer.finish();
   }
 
   /** Decodes whole groups with Node's decoder. It skips wrong characters: a short result shows that there are some. */
-  private decodeGroups(bytes: Buffer, from: number, to: number): boolean {
+  #decodeGroups(bytes: Buffer, from: number, to: number): boolean {
     const text = bytes.toString('latin1', from, to);
     if (text.includes('-') || text.includes('_')) return false;
     const size = ((to - from) / 4) * 3;
     const buffer = this.writer.reserve(size + 3);
     if (buffer.write(text, this.writer.offset, size, 'base64') !== size) return false;
-    if (this.characters === 0) this.opening = text.slice(0, 4);
-    this.characters += to - from;
+    if (this.#characters === 0) this.#opening = text.slice(0, 4);
+    this.#characters += to - from;
     this.writer.commit(size);
     return true;
   }
 
-  private writeGroup(size: number): void {
+  #writeGroup(size: number): void {
     const buffer = this.writer.reserve(3);
     const { offset } = this.writer;
-    buffer[offset] = this.group >> 16;
-    if (size > 1) buffer[offset + 1] = this.group >> 8;
-    if (size > 2) buffer[offset + 2] = this.group;
-    this.group = 0;
+    buffer[offset] = this.#group >> 16;
+    if (size > 1) buffer[offset + 1] = this.#group >> 8;
+    if (size > 2) buffer[offset + 2] = this.#group;
+    this.#group = 0;
     this.writer.commit(size);
   }
 
-  private pad(): boolean {
-    const inGroup = this.characters % 4;
+  #pad(): boolean {
+    const inGroup = this.#characters % 4;
     if (inGroup < 2) {
-      if (this.padding > 0) return this.fail('continues after its padding ("=")');
-      return this.fail('has padding ("=") where a character of the content is expected');
+      if (this.#padding > 0) return this.#fail('continues after its padding ("=")');
+      return this.#fail('has padding ("=") where a character of the content is expected');
     }
-    if (this.padding === 0) {
+    if (this.#padding === 0) {
       const spareBits = inGroup === 2 ? 4 : 2;
-      if (this.group & ((1 << spareBits) - 1)) {
+      if (this.#group & ((1 << spareBits) - 1)) {
         const reason = 'has bits after its last byte that are not zero: it was cut off or altered';
-        return this.fail(reason, this.characters - 1);
+        return this.#fail(reason, this.#characters - 1);
       }
-      this.group <<= inGroup === 2 ? 12 : 6;
+      this.#group <<= inGroup === 2 ? 12 : 6;
     }
-    this.padding++;
-    this.characters++;
-    if (this.characters % 4 === 0) this.writeGroup(3 - this.padding);
+    this.#padding++;
+    this.#characters++;
+    if (this.#characters % 4 === 0) this.#writeGroup(3 - this.#padding);
     return true;
   }
 
-  private refuse(code: number): false {
+  #refuse(code: number): false {
     const character = String.fromCharCode(code);
-    if (ALPHABET.includes(character)) return this.fail('continues after its padding ("=")');
-    if (code === COLON && this.characters === 4 && this.opening.toLowerCase() === 'data') {
-      return this.fail('is a data: URL; send only what follows its comma');
+    if (ALPHABET.includes(character)) return this.#fail('continues after its padding ("=")');
+    if (code === COLON && this.#characters === 4 && this.#opening.toLowerCase() === 'data') {
+      return this.#fail('is a data: URL; send only what follows its comma');
     }
     if (character === '-' || character === '_') {
-      return this.fail(`has the URL-safe character "${character}"; use the standard alphabet ("+" and "/")`);
+      return this.#fail(`has the URL-safe character "${character}"; use the standard alphabet ("+" and "/")`);
     }
-    if (character === '\n' || character === '\r') return this.fail('has a line break; send it as one line');
+    if (character === '\n' || character === '\r') return this.#fail('has a line break; send it as one line');
     if (character === ' ' || character === '\t') {
-      return this.fail('has white space; send it without white space');
+      return this.#fail('has white space; send it without white space');
     }
     const shown = code > 0x20 && code < 0x7f ? ` ${JSON.stringify(character)}` : '';
-    return this.fail(`has a character${shown} that is not of the base64 alphabet`);
+    return this.#fail(`has a character${shown} that is not of the base64 alphabet`);
   }
 
-  private fail(reason: string, offset = this.characters): false {
+  #fail(reason: string, offset = this.#characters): false {
     this.fault = new Base64Fault(reason, offset);
     this.writer.discard();
     return false;

@@ -31,33 +31,33 @@ function allow(after: Part[], characters: string, next: Part): void {
 }
 
 export class NumberToken {
-  private part = Part.Start;
-  private text = '';
+  #part = Part.Start;
+  #text = '';
 
   begin(): void {
-    this.part = Part.Start;
-    this.text = '';
+    this.#part = Part.Start;
+    this.#text = '';
   }
 
   /** Scans from an index of the chunk on. Returns the index of the first byte that the number cannot contain there. */
   scan(bytes: Buffer, from: number): number {
     let index = from;
     while (index < bytes.length) {
-      const next = NEXT[256 * this.part + bytes[index]!]!;
+      const next = NEXT[256 * this.#part + bytes[index]!]!;
       if (next === 0) break;
-      this.part = next;
+      this.#part = next;
       index++;
     }
-    this.text += bytes.toString('latin1', from, index);
+    this.#text += bytes.toString('latin1', from, index);
     return index;
   }
 
   /** True if the number may end here. */
   get isComplete(): boolean {
-    return this.part >= Part.Zero;
+    return this.#part >= Part.Zero;
   }
 
   get value(): number {
-    return Number(this.text);
+    return Number(this.#text);
   }
 }

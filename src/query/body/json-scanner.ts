@@ -53,26 +53,26 @@ const EMPTY = Buffer.alloc(0);
  * body and what was expected there. A byte order mark at the beginning is ignored.
  */
 export class JsonScanner {
-  private state = State.Value;
-  private chunk: Buffer = EMPTY;
+  #state = State.Value;
+  #chunk: Buffer = EMPTY;
   /** Offset in the body of the first byte of `chunk`. */
-  private chunkOffset = 0;
+  #chunkOffset = 0;
   /** Bytes of the document so far, without those of contents. */
-  private documentBytes = 0;
-  private readonly document: JsonDocument;
-  private readonly string: StringToken;
-  private readonly number = new NumberToken();
-  private literal: (typeof LITERALS)[number] | typeof BYTE_ORDER_MARK = BYTE_ORDER_MARK;
+  #documentBytes = 0;
+  readonly #document: JsonDocument;
+  readonly #string: StringToken;
+  readonly #number = new NumberToken();
+  #literal: (typeof LITERALS)[number] | typeof BYTE_ORDER_MARK = BYTE_ORDER_MARK;
   /** How many bytes of the literal have come. */
-  private literalLength = 0;
+  #literalLength = 0;
 
   /** @param body where the strings of files are. Default: where a query has them */
   constructor(
     private readonly contents: BodyContents,
     body: BodyPlace = QUERY_PLACES,
   ) {
-    this.string = new StringToken(contents, (index, expected) => this.fail(index, expected));
-    this.document = new JsonDocument(contents.limits, body, (content) => contents.drop(content));
+    this.#string = new StringToken(contents, (index, expected) => this.#fail(index, expected));
+    this.#document = new JsonDocument(contents.limits, body, (content) => contents.drop(content));
   }
 
   /**
@@ -81,196 +81,197 @@ export class JsonScanner {
    * @throws {QueryError} `invalid_json` · `limit_exceeded`; the scanner cannot be used after that
    */
   scan(chunk: Buffer): void {
-    this.chunk = chunk;
-    this.string.beginChunk();
-    this.documentBytes += chunk.length;
+    this.#chunk = chunk;
+    this.#string.beginChunk();
+    this.#documentBytes += chunk.length;
     let index = 0;
-    if (this.chunkOffset === 0 && chunk[0] === BYTE_ORDER_MARK.text.charCodeAt(0)) {
-      this.state = State.InLiteral;
-      this.documentBytes -= BYTE_ORDER_MARK.text.length;
+    if (this.#chunkOffset === 0 && chunk[0] === BYTE_ORDER_MARK.text.charCodeAt(0)) {
+      this.#state = State.InLiteral;
+      this.#documentBytes -= BYTE_ORDER_MARK.text.length;
     }
-    while (index < chunk.length) index = this.step(index);
-    this.chunkOffset += chunk.length;
+    while (index < chunk.length) index = this.#step(index);
+    this.#chunkOffset += chunk.length;
     const { documentBytes } = this.contents.limits;
-    if (this.documentBytes > documentBytes) throw limitExceeded('documentBytes', documentBytes);
+    if (this.#documentBytes > documentBytes) throw limitExceeded('documentBytes', documentBytes);
   }
 
   /** Ends the body, and returns the document: see `JsonDocument.end`. @throws {QueryError} `invalid_json` if something is missing */
   end(): ReturnType<JsonDocument['end']> {
-    this.chunk = EMPTY;
+    this.#chunk = EMPTY;
     // Outside of arrays and objects, a number ends with the body.
-    if (this.state === State.InNumber) this.endNumber(0);
-    if (this.state !== State.End) this.fail(0);
-    return this.document.end();
+    if (this.#state === State.InNumber) this.#endNumber(0);
+    if (this.#state !== State.End) this.#fail(0);
+    return this.#document.end();
   }
 
   /** Scans from an index on: one byte or more. Returns the index of the next byte to scan. */
-  private step(index: number): number {
-    switch (this.state) {
+  #step(index: number): number {
+    switch (this.#state) {
       case State.InString:
       case State.InName:
-        return this.scanString(index);
+        return this.#scanString(index);
       case State.InNumber:
-        return this.scanNumber(index);
+        return this.#scanNumber(index);
       case State.InLiteral:
-        return this.scanLiteral(index);
+        return this.#scanLiteral(index);
       default:
-        return this.scanStructure(index);
+        return this.#scanStructure(index);
     }
   }
 
   /** White space, and the bytes that give the text its structure. */
-  private scanStructure(index: number): number {
-    const byte = this.chunk[index]!;
+  #scanStructure(index: number): number {
+    const byte = this.#chunk[index]!;
     if (byte === 0x20 || byte === 0x0a || byte === 0x0d || byte === 0x09) return index + 1;
-    switch (this.state) {
+    switch (this.#state) {
       case State.ValueOrClose:
-        if (byte === CLOSE_ARRAY) return this.close(index);
-        return this.beginValue(index, byte);
+        if (byte === CLOSE_ARRAY) return this.#close(index);
+        return this.#beginValue(index, byte);
       case State.Value:
-        return this.beginValue(index, byte);
+        return this.#beginValue(index, byte);
       case State.NameOrClose:
-        if (byte === CLOSE_OBJECT) return this.close(index);
-        return this.beginName(index, byte);
+        if (byte === CLOSE_OBJECT) return this.#close(index);
+        return this.#beginName(index, byte);
       case State.Name:
-        return this.beginName(index, byte);
+        return this.#beginName(index, byte);
       case State.Colon:
-        if (byte !== COLON) this.fail(index);
-        this.state = State.Value;
+        if (byte !== COLON) this.#fail(index);
+        this.#state = State.Value;
         return index + 1;
       case State.CommaOrClose:
-        if (byte === this.closer) return this.close(index);
-        if (byte !== COMMA) this.fail(index);
-        this.state = this.closer === CLOSE_ARRAY ? State.Value : State.Name;
+        if (byte === this.#closer) return this.#close(index);
+        if (byte !== COMMA) this.#fail(index);
+        this.#state = this.#closer === CLOSE_ARRAY ? State.Value : State.Name;
         return index + 1;
       default:
-        return this.fail(index);
+        return this.#fail(index);
     }
   }
 
   /** A number and a literal begin with their first byte, a string after its quote. */
-  private beginValue(index: number, byte: number): number {
-    this.document.beginValue();
+  #beginValue(index: number, byte: number): number {
+    this.#document.beginValue();
     switch (byte) {
       case QUOTE:
-        return this.beginString(index);
+        return this.#beginString(index);
       case OPEN_OBJECT:
-        this.document.open({});
-        this.state = State.NameOrClose;
+        this.#document.open({});
+        this.#state = State.NameOrClose;
         return index + 1;
       case OPEN_ARRAY:
-        this.document.open([]);
-        this.state = State.ValueOrClose;
+        this.#document.open([]);
+        this.#state = State.ValueOrClose;
         return index + 1;
     }
     if (byte === MINUS || (byte >= 0x30 && byte <= 0x39)) {
-      this.number.begin();
-      this.state = State.InNumber;
+      this.#number.begin();
+      this.#state = State.InNumber;
       return index;
     }
     const literal = LITERALS.find(({ text }) => text.charCodeAt(0) === byte);
-    if (!literal) this.fail(index);
-    this.literal = literal;
-    this.literalLength = 0;
-    this.state = State.InLiteral;
+    if (!literal) this.#fail(index);
+    this.#literal = literal;
+    this.#literalLength = 0;
+    this.#state = State.InLiteral;
     return index;
   }
 
-  private close(index: number): number {
-    this.document.close();
-    this.endValue();
+  #close(index: number): number {
+    this.#document.close();
+    this.#endValue();
     return index + 1;
   }
 
-  private endValue(): void {
-    this.state = this.closer === undefined ? State.End : State.CommaOrClose;
+  #endValue(): void {
+    this.#state = this.#closer === undefined ? State.End : State.CommaOrClose;
   }
 
-  private beginName(index: number, byte: number): number {
-    if (byte !== QUOTE) this.fail(index);
-    this.string.begin();
-    this.state = State.InName;
+  #beginName(index: number, byte: number): number {
+    if (byte !== QUOTE) this.#fail(index);
+    this.#string.begin();
+    this.#state = State.InName;
     return index + 1;
   }
 
-  private beginString(index: number): number {
-    const kind = this.document.place?.kind;
-    if (kind) this.string.begin(kind, this.document.pointer);
-    else this.string.begin();
-    this.state = State.InString;
+  #beginString(index: number): number {
+    const kind = this.#document.place?.kind;
+    if (kind) this.#string.begin(kind, this.#document.pointer);
+    else this.#string.begin();
+    this.#state = State.InString;
     return index + 1;
   }
 
-  private scanString(from: number): number {
-    const { chunk, string } = this;
+  #scanString(from: number): number {
+    const chunk = this.#chunk;
+    const string = this.#string;
     const index = string.scan(chunk, from);
     // Of a content, the document has the two quotes.
-    if (string.isContent) this.documentBytes -= index - from;
+    if (string.isContent) this.#documentBytes -= index - from;
     if (index === chunk.length) return index;
-    if (this.state === State.InName) {
-      this.document.name(string.end() as string);
-      this.state = State.Colon;
+    if (this.#state === State.InName) {
+      this.#document.name(string.end() as string);
+      this.#state = State.Colon;
     } else {
-      this.document.add(string.end());
-      this.endValue();
+      this.#document.add(string.end());
+      this.#endValue();
     }
     return index + 1;
   }
 
-  private scanNumber(from: number): number {
-    const index = this.number.scan(this.chunk, from);
-    if (index < this.chunk.length) this.endNumber(index);
+  #scanNumber(from: number): number {
+    const index = this.#number.scan(this.#chunk, from);
+    if (index < this.#chunk.length) this.#endNumber(index);
     return index;
   }
 
-  private endNumber(index: number): void {
-    if (!this.number.isComplete) this.fail(index);
-    this.document.add(this.number.value);
-    this.endValue();
+  #endNumber(index: number): void {
+    if (!this.#number.isComplete) this.#fail(index);
+    this.#document.add(this.#number.value);
+    this.#endValue();
   }
 
-  private scanLiteral(index: number): number {
-    const { text, value } = this.literal;
-    if (this.chunk[index] !== text.charCodeAt(this.literalLength)) this.fail(index);
-    this.literalLength++;
-    if (this.literalLength < text.length) return index + 1;
+  #scanLiteral(index: number): number {
+    const { text, value } = this.#literal;
+    if (this.#chunk[index] !== text.charCodeAt(this.#literalLength)) this.#fail(index);
+    this.#literalLength++;
+    if (this.#literalLength < text.length) return index + 1;
     if (value === undefined) {
-      this.state = State.Value;
+      this.#state = State.Value;
     } else {
-      this.document.add(value);
-      this.endValue();
+      this.#document.add(value);
+      this.#endValue();
     }
     return index + 1;
   }
 
   /** The byte that closes the innermost array or object; undefined outside of all. */
-  private get closer(): number | undefined {
-    const { container } = this.document;
+  get #closer(): number | undefined {
+    const { container } = this.#document;
     if (container === undefined) return undefined;
     return Array.isArray(container) ? CLOSE_ARRAY : CLOSE_OBJECT;
   }
 
   /** The body is not JSON: at this index of the chunk, which is its end if something is missing there. */
-  private fail(index: number, expected = this.expected()): never {
-    const offset = this.chunkOffset + index;
-    const byte = this.chunk[index];
+  #fail(index: number, expected = this.#expected()): never {
+    const offset = this.#chunkOffset + index;
+    const byte = this.#chunk[index];
     if (offset === 0 && byte === undefined) throw new QueryError('invalid_json', 'The body is empty.');
     const found = byte === undefined ? 'the end of the body' : shown(byte);
     const detail = `The body is not JSON: at byte ${offset}, expected ${expected}, found ${found}.`;
     throw new QueryError('invalid_json', detail);
   }
 
-  private expected(): string {
-    switch (this.state) {
+  #expected(): string {
+    switch (this.#state) {
       case State.InLiteral:
-        return this.literal.expected;
+        return this.#literal.expected;
       case State.InNumber:
         return 'a digit';
       case State.InName:
       case State.InString:
-        return this.string.expected;
+        return this.#string.expected;
       default:
-        return this.state.replace('{closer}', String.fromCharCode(this.closer ?? 0));
+        return this.#state.replace('{closer}', String.fromCharCode(this.#closer ?? 0));
     }
   }
 }

@@ -34,30 +34,30 @@ const LONGEST_ESCAPE = 6;
  */
 export class StringToken {
   /** Indexes in the current chunk; -1 if they are not known. */
-  private nextQuote = -1;
-  private nextBackslash = -1;
+  #nextQuote = -1;
+  #nextBackslash = -1;
   /** Bytes of the escape that has begun and not ended; 0 if there is none. */
-  private escapeLength = 0;
+  #escapeLength = 0;
   /** The code unit that the escape stands for, as far as its digits have come. */
-  private code = 0;
-  private readonly utf8 = new Utf8Sequence();
-  private kind: StringKind | undefined;
+  #code = 0;
+  readonly #utf8 = new Utf8Sequence();
+  #kind: StringKind | undefined;
   /** The JSON Pointer of a string that is counted or decoded. */
-  private pointer = '';
-  private textBytes = 0;
-  private isAfterHighSurrogate = false;
-  private decoder: Base64Decoder | undefined;
+  #pointer = '';
+  #textBytes = 0;
+  #isAfterHighSurrogate = false;
+  #decoder: Base64Decoder | undefined;
   /** Until it is known whether the string is a `data:` URL. */
-  private header: DataUrlHeader | undefined;
+  #header: DataUrlHeader | undefined;
   /** The media type of the `data:` URL that the string is. */
-  private mimeType: string | undefined;
-  private text = '';
+  #mimeType: string | undefined;
+  #text = '';
   /** Whether there was an escape, or a part of one, in the bytes that the text does not have yet. */
-  private hasEscape = false;
+  #hasEscape = false;
   /** The beginning of an escape whose rest has not come. */
-  private unfinished = '';
+  #unfinished = '';
   /** Made for the first character that is not ASCII: all strings of most bodies are. */
-  private utf8Decoder: StringDecoder | undefined;
+  #utf8Decoder: StringDecoder | undefined;
 
   /** @param refuse throws the error for the byte at an index of the chunk; `expected` says what was expected there */
   constructor(
@@ -67,116 +67,116 @@ export class StringToken {
 
   /** What may come next, for an error. */
   get expected(): string {
-    if (this.escapeLength === 0) return 'the rest of a string';
-    return this.escapeLength === 1 ? 'one of " \\ / b f n r t u after a backslash' : 'a hexadecimal digit';
+    if (this.#escapeLength === 0) return 'the rest of a string';
+    return this.#escapeLength === 1 ? 'one of " \\ / b f n r t u after a backslash' : 'a hexadecimal digit';
   }
 
   get isContent(): boolean {
-    return this.decoder !== undefined;
+    return this.#decoder !== undefined;
   }
 
   /** A new chunk begins: what is known of the previous one no longer applies. */
   beginChunk(): void {
-    this.nextQuote = this.nextBackslash = -1;
+    this.#nextQuote = this.#nextBackslash = -1;
   }
 
   /** @param pointer the JSON Pointer of the string, if its place has a kind */
   begin(kind?: StringKind, pointer = ''): void {
-    this.text = '';
-    this.hasEscape = false;
-    this.kind = kind;
-    this.pointer = pointer;
-    this.decoder = this.header = this.mimeType = undefined;
+    this.#text = '';
+    this.#hasEscape = false;
+    this.#kind = kind;
+    this.#pointer = pointer;
+    this.#decoder = this.#header = this.#mimeType = undefined;
     if (kind === 'base64') {
-      this.beginContent();
+      this.#beginContent();
     } else if (kind === 'text') {
-      this.textBytes = 0;
-      this.isAfterHighSurrogate = false;
+      this.#textBytes = 0;
+      this.#isAfterHighSurrogate = false;
     } else if (kind !== undefined) {
-      this.header = new DataUrlHeader();
+      this.#header = new DataUrlHeader();
     }
   }
 
-  private beginContent(): void {
-    this.decoder = new Base64Decoder(this.contents.begin(this.pointer));
+  #beginContent(): void {
+    this.#decoder = new Base64Decoder(this.contents.begin(this.#pointer));
   }
 
   /** Scans from an index of the chunk on. Returns the index of the closing quote, or the end of the chunk if it has not come. */
   scan(bytes: Buffer, from: number): number {
-    let index = this.header ? this.scanHeader(this.header, bytes, from) : from;
-    if (this.header) return index;
+    let index = this.#header ? this.#scanHeader(this.#header, bytes, from) : from;
+    if (this.#header) return index;
     const begin = index;
-    const { decoder } = this;
+    const decoder = this.#decoder;
     while (index < bytes.length) {
-      if (this.escapeLength > 0) {
-        this.scanEscape(bytes[index]!, index);
+      if (this.#escapeLength > 0) {
+        this.#scanEscape(bytes[index]!, index);
         index++;
         continue;
       }
       if (decoder && !decoder.fault) {
-        index = this.scanContent(decoder, bytes, index);
+        index = this.#scanContent(decoder, bytes, index);
       } else {
         const start = index;
-        index = this.scanText(bytes, start);
-        this.count(index - start);
+        index = this.#scanText(bytes, start);
+        this.#count(index - start);
       }
       if (bytes[index] === QUOTE) break;
       if (bytes[index] !== BACKSLASH) continue;
-      this.escapeLength = 1;
-      this.hasEscape = true;
+      this.#escapeLength = 1;
+      this.#hasEscape = true;
       index++;
     }
-    if (!decoder) this.append(bytes, begin, index);
+    if (!decoder) this.#append(bytes, begin, index);
     return index;
   }
 
   /** Ends the string at its closing quote, and returns its value. */
   end(): string | BodyContent | Base64Fault | DataUrl {
-    if (this.header) this.endHeader(this.header);
-    if (!this.decoder) return this.text;
-    const content = this.decoder.end();
-    return this.mimeType === undefined ? content : new DataUrl(this.mimeType, content);
+    if (this.#header) this.#endHeader(this.#header);
+    if (!this.#decoder) return this.#text;
+    const content = this.#decoder.end();
+    return this.#mimeType === undefined ? content : new DataUrl(this.#mimeType, content);
   }
 
   /** Returns the index after the last character that was needed, of the closing quote, or of the end of the chunk. */
-  private scanHeader(header: DataUrlHeader, bytes: Buffer, from: number): number {
+  #scanHeader(header: DataUrlHeader, bytes: Buffer, from: number): number {
     let index = from;
-    for (; this.header && index < bytes.length; index++) {
+    for (; this.#header && index < bytes.length; index++) {
       const byte = bytes[index]!;
-      if (this.escapeLength > 0) this.scanEscape(byte, index);
+      if (this.#escapeLength > 0) this.#scanEscape(byte, index);
       else if (byte === QUOTE) break;
-      else if (byte === BACKSLASH) this.escapeLength = 1;
+      else if (byte === BACKSLASH) this.#escapeLength = 1;
       else if (!UNESCAPED[byte]) {
         // Refused, or the beginning of a character that is not ASCII: no such string is a `data:` URL.
-        this.endHeader(header);
+        this.#endHeader(header);
         break;
-      } else this.takeHeader(header, byte);
+      } else this.#takeHeader(header, byte);
     }
     return index;
   }
 
-  private takeHeader(header: DataUrlHeader, code: number): void {
-    if (header.take(code)) this.endHeader(header);
+  #takeHeader(header: DataUrlHeader, code: number): void {
+    if (header.take(code)) this.#endHeader(header);
   }
 
   /** It is known what the string is: a content from here on, or a text. */
-  private endHeader({ text, mimeType }: DataUrlHeader): void {
-    this.header = undefined;
-    this.mimeType = mimeType ?? undefined;
-    if (this.mimeType !== undefined || this.kind === 'file') this.beginContent();
-    else this.text = text;
-    if (this.mimeType !== undefined || !this.decoder) return;
-    for (let index = 0; index < text.length && !this.decoder.fault; index++)
-      this.decoder.decodeCharacter(text.charCodeAt(index));
+  #endHeader({ text, mimeType }: DataUrlHeader): void {
+    this.#header = undefined;
+    this.#mimeType = mimeType ?? undefined;
+    if (this.#mimeType !== undefined || this.#kind === 'file') this.#beginContent();
+    else this.#text = text;
+    if (this.#mimeType !== undefined || !this.#decoder) return;
+    for (let index = 0; index < text.length && !this.#decoder.fault; index++)
+      this.#decoder.decodeCharacter(text.charCodeAt(index));
   }
 
   /** Returns the index of the closing quote, of a backslash, or of the end of the chunk. */
-  private scanText(bytes: Buffer, from: number): number {
-    let index = this.utf8.isOpen ? this.scanSequence(bytes, from) : from;
+  #scanText(bytes: Buffer, from: number): number {
+    let index = this.#utf8.isOpen ? this.#scanSequence(bytes, from) : from;
     while (index < bytes.length) {
       const byte = bytes[index]!;
       if (UNESCAPED[byte]) index++;
-      else if (byte >= 0x80) index = this.scanSequence(bytes, index);
+      else if (byte >= 0x80) index = this.#scanSequence(bytes, index);
       else if (byte === QUOTE || byte === BACKSLASH) return index;
       else this.refuse(index, 'the rest of a string, control characters being escaped');
     }
@@ -184,83 +184,84 @@ export class StringToken {
   }
 
   /** Returns the index after the bytes of a character that is not ASCII. */
-  private scanSequence(bytes: Buffer, from: number): number {
-    this.utf8Decoder ??= new StringDecoder('utf8');
+  #scanSequence(bytes: Buffer, from: number): number {
+    this.#utf8Decoder ??= new StringDecoder('utf8');
     let index = from;
     do {
-      if (!this.utf8.accept(bytes[index]!)) this.refuse(index, 'well-formed UTF-8');
+      if (!this.#utf8.accept(bytes[index]!)) this.refuse(index, 'well-formed UTF-8');
       index++;
-    } while (this.utf8.isOpen && index < bytes.length);
+    } while (this.#utf8.isOpen && index < bytes.length);
     return index;
   }
 
   /** Returns the index of the closing quote, of a backslash, of the first byte that is not base64, or of the end of the chunk. */
-  private scanContent(decoder: Base64Decoder, bytes: Buffer, from: number): number {
+  #scanContent(decoder: Base64Decoder, bytes: Buffer, from: number): number {
     // Each search continues where the last one ended: a chunk of many short strings is searched only once.
-    if (this.nextQuote < from) this.nextQuote = indexOrEnd(bytes, QUOTE, from);
-    if (this.nextBackslash < from) this.nextBackslash = indexOrEnd(bytes, BACKSLASH, from);
-    return decoder.decode(bytes, from, Math.min(this.nextQuote, this.nextBackslash));
+    if (this.#nextQuote < from) this.#nextQuote = indexOrEnd(bytes, QUOTE, from);
+    if (this.#nextBackslash < from) this.#nextBackslash = indexOrEnd(bytes, BACKSLASH, from);
+    return decoder.decode(bytes, from, Math.min(this.#nextQuote, this.#nextBackslash));
   }
 
-  private scanEscape(byte: number, index: number): void {
-    if (this.escapeLength === 1) {
-      this.code = ESCAPED[byte]!;
-      if (this.code > 0) return this.endEscape();
+  #scanEscape(byte: number, index: number): void {
+    if (this.#escapeLength === 1) {
+      this.#code = ESCAPED[byte]!;
+      if (this.#code > 0) return this.#endEscape();
       if (byte !== LOWER_U) this.refuse(index, this.expected);
     } else {
       const digit = HEX_DIGITS[byte]!;
       if (digit === NO_DIGIT) this.refuse(index, this.expected);
-      this.code = this.code * 16 + digit;
+      this.#code = this.#code * 16 + digit;
     }
-    this.escapeLength++;
-    if (this.escapeLength === LONGEST_ESCAPE) this.endEscape();
+    this.#escapeLength++;
+    if (this.#escapeLength === LONGEST_ESCAPE) this.#endEscape();
   }
 
-  private endEscape(): void {
-    const { decoder, header } = this;
-    this.escapeLength = 0;
-    if (header) this.takeHeader(header, this.code);
-    else if (decoder && !decoder.fault) decoder.decodeCharacter(this.code);
-    else if (this.kind === 'text') this.countEscaped(this.code);
-    else this.count(1);
+  #endEscape(): void {
+    const decoder = this.#decoder;
+    const header = this.#header;
+    this.#escapeLength = 0;
+    if (header) this.#takeHeader(header, this.#code);
+    else if (decoder && !decoder.fault) decoder.decodeCharacter(this.#code);
+    else if (this.#kind === 'text') this.#countEscaped(this.#code);
+    else this.#count(1);
   }
 
   /** Adds `bytes[from..to)` to the text. Their escapes are undone together, which is faster than one by one. */
-  private append(bytes: Buffer, from: number, to: number): void {
-    const piece = this.utf8Decoder?.write(bytes.subarray(from, to)) ?? bytes.toString('latin1', from, to);
-    const text = this.hasEscape ? this.unescaped(this.unfinished + piece) : piece;
-    this.text += text;
+  #append(bytes: Buffer, from: number, to: number): void {
+    const piece = this.#utf8Decoder?.write(bytes.subarray(from, to)) ?? bytes.toString('latin1', from, to);
+    const text = this.#hasEscape ? this.#unescaped(this.#unfinished + piece) : piece;
+    this.#text += text;
   }
 
-  private unescaped(text: string): string {
-    this.hasEscape = this.escapeLength > 0;
-    const end = this.hasEscape ? text.lastIndexOf('\\') : text.length;
-    this.unfinished = text.slice(end);
+  #unescaped(text: string): string {
+    this.#hasEscape = this.#escapeLength > 0;
+    const end = this.#hasEscape ? text.lastIndexOf('\\') : text.length;
+    this.#unfinished = text.slice(end);
     return JSON.parse(`"${text.slice(0, end)}"`) as string;
   }
 
   /** Counts bytes of a string that are not part of an escape. */
-  private count(bytes: number): void {
-    if (this.decoder) {
-      this.decoder.skip(bytes);
-    } else if (this.kind === 'text' && bytes > 0) {
-      this.isAfterHighSurrogate = false;
-      this.countText(bytes);
+  #count(bytes: number): void {
+    if (this.#decoder) {
+      this.#decoder.skip(bytes);
+    } else if (this.#kind === 'text' && bytes > 0) {
+      this.#isAfterHighSurrogate = false;
+      this.#countText(bytes);
     }
   }
 
   /** Counts an escaped code unit as in UTF-8: the second of a surrogate pair adds one byte to the three of the first. */
-  private countEscaped(code: number): void {
-    const isPair = this.isAfterHighSurrogate && code >= 0xdc00 && code <= 0xdfff;
-    this.isAfterHighSurrogate = code >= 0xd800 && code <= 0xdbff;
-    if (code < 0x80 || isPair) this.countText(1);
-    else this.countText(code < 0x800 ? 2 : 3);
+  #countEscaped(code: number): void {
+    const isPair = this.#isAfterHighSurrogate && code >= 0xdc00 && code <= 0xdfff;
+    this.#isAfterHighSurrogate = code >= 0xd800 && code <= 0xdbff;
+    if (code < 0x80 || isPair) this.#countText(1);
+    else this.#countText(code < 0x800 ? 2 : 3);
   }
 
-  private countText(bytes: number): void {
+  #countText(bytes: number): void {
     const { textBytes } = this.contents.limits;
-    this.textBytes += bytes;
-    if (this.textBytes > textBytes) throw limitExceeded('textBytes', textBytes, this.pointer);
+    this.#textBytes += bytes;
+    if (this.#textBytes > textBytes) throw limitExceeded('textBytes', textBytes, this.#pointer);
   }
 }
 

@@ -24,10 +24,10 @@ import { LogEntry, type LogFields } from './log-entry.js';
 @Injectable()
 export class QueryLog implements RunListener {
   readonly #logger = new Logger('Query');
-  private readonly module: string | undefined;
+  readonly #module: string | undefined;
 
   constructor(@Optional() settings?: Settings) {
-    this.module = settings?.name;
+    this.#module = settings?.name;
   }
 
   admitted({ run, waits, files, fileBytes }: RunAdmitted): void {
@@ -39,7 +39,7 @@ export class QueryLog implements RunListener {
   }
 
   refused({ isQuery, code, status, owner, sessionId }: RequestRefused): void {
-    const { module } = this;
+    const module = this.#module;
     if (isQuery)
       this.#write('Query refused:', { event: 'refused', module, session: sessionId, owner, code, status });
   }
@@ -72,7 +72,7 @@ export class QueryLog implements RunListener {
 
   /** What names a run in every entry about it. */
   #names(event: string, { id, sessionId, owner, attempt, traceId }: ObservedRun): LogFields {
-    return { event, module: this.module, run: id, session: sessionId, owner, attempt, traceId };
+    return { event, module: this.#module, run: id, session: sessionId, owner, attempt, traceId };
   }
 
   #write(title: string, fields: LogFields): void {
