@@ -7,6 +7,7 @@ import { OneDatabase } from '../../test/support/one-database.js';
 import type { StoreHost } from '../query/index.js';
 import { describeRunStore } from 'nest-agent-query-store-contract';
 import { admissionOf, eventsOf, keptAnswer } from '../../packages/store-contract/src/opened-store.js';
+import { approval, asking, yes } from '../../packages/store-contract/src/inputs.js';
 import { LibsqlDriver } from './drivers/libsql-driver.js';
 import { SqlRunStore } from './sql-run-store.js';
 
@@ -68,6 +69,20 @@ it('A run is promoted also when the end before it is reported earlier than its a
   const { run: second } = await admitting;
   expect((await finishing)!.next).toMatchObject({ id: second.id });
   expect(await store.take(1)).toMatchObject([{ id: second.id }]);
+  await store.close();
+  await rm(directory, { recursive: true });
+});
+
+it('The envelope that the store returns with an answer is the one of its log', async () => {
+  const directory = await mkdtemp(join(tmpdir(), 'nest-agent-query-store-'));
+  const store = new SqlRunStore(await LibsqlDriver.open(join(directory, 'runs.db')));
+  await store.open(eventsOf());
+  const { run } = await store.admit(admissionOf());
+  await store.inputs.ask(run, asking(approval('a'), approval('b', { private: true }), approval('c')));
+  for (const answers of [[yes('b')], [yes('c'), yes('a')]]) {
+    const { before, text } = await store.inputs.answer(run, { answers, by: 'ann', detached: false });
+    expect((await store.read(run, before)).lines).toBe(text);
+  }
   await store.close();
   await rm(directory, { recursive: true });
 });

@@ -120,14 +120,15 @@ export class MemoryInputStore extends InputStore {
   #resolve(run: Run, resolved: ResolvedInput[], detached: boolean): InputsResolved {
     const before = run.lastSeq;
     const inputs = setResolved(run.inputs, resolved, before + 1);
-    this.runs.append(run, resolvedText(run.inputs, resolved));
+    const text = resolvedText(run.inputs, resolved);
+    this.runs.append(run, text);
     run.detached ||= detached;
     const isReady = run.inputs.every((input) => input.resolved);
     if (isReady) {
       this.#leave(run);
       this.runs.wait(run);
     }
-    return { run, inputs, before, isReady };
+    return { run, inputs, before, text, isReady };
   }
 
   #expire(): void {

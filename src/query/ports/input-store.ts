@@ -34,6 +34,8 @@ export interface InputsResolved extends Omit<Ended, 'next'> {
   inputs: StoredInput[];
   /** The number of the envelope before the first of these answers. */
   before: number;
+  /** The envelope of these answers, as it was appended. Default: who needs it reads the log. */
+  text?: string;
   /** Whether a run became ready: this one, or another one if this one has ended. */
   isReady: boolean;
 }

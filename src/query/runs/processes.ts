@@ -122,7 +122,8 @@ export class Processes implements SignalReceiver {
   }
 
   /** Requests of a run were resolved, or it was ended while it asked: tells observers and followers, and lets it go on. */
-  resolved({ run, inputs, isReady }: Pick<InputsResolved, 'run' | 'inputs' | 'isReady'>): void {
+  resolved({ run, inputs, isReady, text }: Omit<InputsResolved, 'before'>): void {
+    if (text !== undefined) this.scheduler.get(run.id)?.answered(inputs[0]!.seq!, text);
     this.#observationOf(run.id).closed({ run, inputs });
     this.#hasNews(run.id, run.end && run);
     if (isReady) this.scheduler.enqueued();

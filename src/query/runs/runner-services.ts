@@ -76,10 +76,11 @@ export interface LiveRun {
   /**
    * The run is about to ask. From now on it may be answered.
    *
+   * @param told gets the envelopes of the answers that this process is told of, by their numbers
    * @returns the run, when this process has taken it again. Rejects with the reason of the signal: the run has ended, or goes on in
    * another attempt
    */
-  awaitAnswers(): Promise<RunRecord>;
+  awaitAnswers(told: Map<number, string>): Promise<RunRecord>;
   /** The store has what the run asks, and its slot is free. `survives`: see `Asking`. */
   asked(survives: boolean): void;
   /** The store has not taken what the run asks: it goes on. */

@@ -220,7 +220,8 @@ async function resolve(
 ): Promise<InputsResolved> {
   const { id } = run;
   const log = await readLogExtent(db, id);
-  await appendTo(db, driver, id, log, [resolvedText(inputs, resolved)]);
+  const text = resolvedText(inputs, resolved);
+  await appendTo(db, driver, id, log, [text]);
   const changed = await setResolved(db, inputs, resolved, log.last + 1);
   const row = await db
     .selectFrom('runs')
@@ -245,7 +246,7 @@ async function resolve(
     .execute();
   if (isReady) await letWait(db, driver, run, row.module, limitOf(row.module), now);
   const answered = (await findRun(db, run.owner, id))!;
-  return { run: answered, inputs: changed, before: log.last, isReady };
+  return { run: answered, inputs: changed, before: log.last, text, isReady };
 }
 
 /** The run waits, before the runs of its owner that were never started. */

@@ -64,7 +64,8 @@ export class Pauses {
     const { run, record, timeLimit, trace } = this;
     const { followers, observation, disconnects } = run;
     // Before the store has the questions: they may be answered at once.
-    const answered = run.awaitAnswers();
+    const told = new Map<number, string>();
+    const answered = run.awaitAnswers(told);
     timeLimit.suspend();
     disconnects.suspend();
     const asked = await this.#write(inputs, asking);
@@ -77,7 +78,7 @@ export class Pauses {
     trace?.resumed();
     observation.resumed();
     followers.goLive(taken, true, false);
-    await this.#keepSince(asked);
+    await this.#keepSince(asked, taken.lastSeq, told);
     timeLimit.resume();
     disconnects.resume(taken.detached);
   }
@@ -96,12 +97,16 @@ export class Pauses {
     }
   }
 
-  /** Keeps for the turn what the store has written since the run has asked. */
-  async #keepSince(after: number): Promise<void> {
-    const { store } = this.services;
-    for (let slice = await store.read(this.record, after); slice.count > 0;) {
-      for (const text of slice.lines.split('\n')) this.answer.keep(text);
-      slice = await store.read(this.record, slice.first + slice.count - 1);
+  /** Keeps for the turn what the store has written since the run has asked. What this process was not told of is read. */
+  async #keepSince(asked: number, last: number, told: ReadonlyMap<number, string>): Promise<void> {
+    if (this.record.sessionId === undefined) return;
+    let seq = asked;
+    while (told.has(seq + 1)) this.answer.keep(told.get(++seq)!);
+    while (seq < last) {
+      const { first, count, lines } = await this.services.store.read(this.record, seq);
+      if (count === 0) return;
+      for (const line of lines.split('\n')) this.answer.keep(line);
+      seq = first + count - 1;
     }
   }
 }

@@ -56,7 +56,9 @@ export class Runner implements LiveRun {
   #stopTimer: Timer | undefined;
   #execution: Execution | undefined;
   /** Wakes the handler of a run that asks. */
-  #resumed: { resolve(record: RunRecord): void; reject(reason: unknown): void } | undefined;
+  #resumed:
+    | { resolve(record: RunRecord): void; reject(reason: unknown): void; told: Map<number, string> }
+    | undefined;
   #isReleased = false;
 
   /**
@@ -145,10 +147,10 @@ export class Runner implements LiveRun {
     this.#close();
   }
 
-  awaitAnswers(): Promise<RunRecord> {
+  awaitAnswers(told: Map<number, string>): Promise<RunRecord> {
     if (this.#end) throw this.#reason ?? new Error('The run has ended.');
     const { promise, ...resumed } = withResolvers<RunRecord>();
-    this.#resumed = resumed;
+    this.#resumed = { ...resumed, told };
     return promise;
   }
 
@@ -158,6 +160,11 @@ export class Runner implements LiveRun {
 
   notAsked(): void {
     this.#resumed = undefined;
+  }
+
+  /** The store has appended an answer with this number. */
+  answered(seq: number, text: string): void {
+    this.#resumed?.told.set(seq, text);
   }
 
   /** This process has taken the run again: all that it has asked is answered. A handler that was stopped goes on stopping. */
