@@ -13,6 +13,7 @@ import type { Processes } from './processes.js';
 import type { Runner } from './one/runner.js';
 import type { NewRun, RunnerServices } from './runner-services.js';
 import type { Scheduler } from './scheduler.js';
+import type { Slot } from './slots.js';
 import {
   metadataOf,
   mismatchesOf,
@@ -138,7 +139,7 @@ export class Admissions {
     const { store, files, settings, budgets } = this.services;
     let runner: Runner | undefined;
     let keepsFiles = false;
-    let hasSlot = false;
+    let slot: Slot | undefined;
     let admitted: Admitted | undefined;
     try {
       refuseUnknown('AgentService.query', options, QUERY_OPTIONS);
@@ -150,10 +151,10 @@ export class Admissions {
       const refusedByHost = isThenable(refused) ? await refused : refused;
       const overBudget = refusedByHost || !settings.budgets ? undefined : await budgets.reached(asked.owner);
       const refusal = refusedByHost ?? overBudget;
-      const reserved = !refusal && this.scheduler.reserve();
-      hasSlot = isThenable(reserved) ? await reserved : reserved;
+      const reserved = refusal ? undefined : this.scheduler.slots.reserve();
+      slot = isThenable(reserved) ? await reserved : reserved;
       const admission: Admission = {
-        ...this.#admission(asked, query, hasSlot, options),
+        ...this.#admission(asked, query, slot !== undefined, options),
         idempotency,
         path: this.#pathOf(options.path),
         refusal: this.isDraining ? draining() : refusal,
@@ -177,7 +178,7 @@ export class Admissions {
         runner.observation.admitted(admitted.run, query);
         trace?.admitted(admitted.run.status === 'waiting');
         if (bringsFiles && isForRunOnly) files.keepBeside(runner.id, query);
-        this.#dispatch(runner, admitted, hasSlot, isStopping);
+        this.#dispatch(runner, admitted, slot, isStopping);
         if (admitted.stored) await this.#stored(asked.id, admitted.stored);
       } else if (asked.detached) await this.#detach(admitted.run);
       return admitted;
@@ -186,7 +187,7 @@ export class Admissions {
         if (keepsFiles) void files.release(asked.id);
         if (runner) this.scheduler.drop(runner);
         else release();
-        if (hasSlot) this.scheduler.release();
+        slot?.release();
       }
     }
   }
@@ -277,10 +278,10 @@ export class Admissions {
     return session === undefined && (!store.durable || (mayStart && (handler.restarts ?? 0) === 0));
   }
 
-  #dispatch(runner: Runner, { run, ahead }: Admitted, hasSlot: boolean, isReplacing: boolean): void {
-    if (run.status === 'running') return this.scheduler.start(runner, run);
+  #dispatch(runner: Runner, { run, ahead }: Admitted, slot: Slot | undefined, isReplacing: boolean): void {
+    if (run.status === 'running') return this.scheduler.start(runner, run, slot!);
     runner.admit(run);
-    if (hasSlot) this.scheduler.release();
+    slot?.release();
     const { options, logger } = this.services;
     if (ahead.length === 0) return this.scheduler.enqueued();
     if (options.sessionPolicy !== 'interrupt' && !isReplacing) return;

@@ -1,4 +1,5 @@
 import type { Runner } from './one/runner.js';
+import type { Slot } from './slots.js';
 
 /**
  * How long a handler that missed its stop deadline keeps its slot. Without this bound, handlers that never stop would end the
@@ -8,40 +9,29 @@ const OVERDUE_SLOT_MS = 60_000;
 
 /** The handlers that still execute although their runs have ended. Each keeps its slot for some time. */
 export class OverdueHandlers {
-  /** The timer that frees the slot, until that has happened. */
-  readonly #timers = new Map<Runner, NodeJS.Timeout | undefined>();
-  /** How many slots they take. */
-  slots = 0;
-
-  constructor(private readonly onFree: () => void) {}
+  readonly #all = new Map<Runner, { slot: Slot; timer: NodeJS.Timeout }>();
 
   get size(): number {
-    return this.#timers.size;
+    return this.#all.size;
   }
 
-  add(runner: Runner): void {
-    this.slots++;
-    const free = () => {
-      this.#timers.set(runner, undefined);
-      this.#free();
-    };
-    this.#timers.set(runner, setTimeout(free, OVERDUE_SLOT_MS).unref());
+  /** How many slots they take. */
+  get slots(): number {
+    return [...this.#all.values()].filter(({ slot }) => !slot.isReleased).length;
+  }
+
+  add(runner: Runner, slot: Slot): void {
+    this.#all.set(runner, { slot, timer: setTimeout(() => slot.release(), OVERDUE_SLOT_MS).unref() });
   }
 
   stopped(runner: Runner): void {
-    const timer = this.#timers.get(runner);
-    this.#timers.delete(runner);
-    if (!timer) return;
+    const { slot, timer } = this.#all.get(runner) ?? {};
+    this.#all.delete(runner);
     clearTimeout(timer);
-    this.#free();
+    slot?.release();
   }
 
   close(): void {
-    for (const timer of this.#timers.values()) clearTimeout(timer);
-  }
-
-  #free(): void {
-    this.slots--;
-    this.onFree();
+    for (const { timer } of this.#all.values()) clearTimeout(timer);
   }
 }

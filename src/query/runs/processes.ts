@@ -41,14 +41,14 @@ export class Processes implements SignalReceiver {
       lost: (runId) => this.scheduler.lose(runId),
       recovered: (runId, ended) => this.#hasNews(runId, ended),
       resolved: (resolved) => this.resolved(resolved),
-      ready: () => this.scheduler.ready(),
+      ready: () => this.scheduler.slots.ready(),
     });
-    this.scheduler.ready();
-    if (settings.role !== 'api') await dispatcher.receive(this.scheduler);
+    this.scheduler.slots.ready();
+    if (settings.role !== 'api') await dispatcher.receive(this.scheduler.slots);
   }
 
   receive(signal: Signal, from = ''): void {
-    if (signal.type === 'ready') return this.scheduler.ready();
+    if (signal.type === 'ready') return this.scheduler.slots.ready();
     const runner = this.scheduler.get(signal.runId);
     const group = this.services.groups.get(signal.runId);
     switch (signal.type) {
@@ -71,7 +71,7 @@ export class Processes implements SignalReceiver {
 
   missed(): void {
     this.services.groups.catchUp();
-    this.scheduler.ready();
+    this.scheduler.slots.ready();
     for (const { id } of this.scheduler.idle.slice(0, LOOKED_AT)) void this.#look(id);
   }
 

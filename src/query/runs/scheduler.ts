@@ -4,7 +4,6 @@ import { INTERRUPTED } from '../contract/envelopes.js';
 import { QueryError } from '../contract/errors.js';
 import { settlesWithin } from '../platform/deadline.js';
 import { loggerOf } from '../platform/module-logger.js';
-import type { DispatchReceiver } from '../ports/other-processes.js';
 import { type Awaitable, isThenable } from '../ports/file-store.js';
 import type { RunRecord } from '../ports/run-store.js';
 import { AskingRunners } from './asking-runners.js';
@@ -13,43 +12,36 @@ import type { Submission } from './one/execution.js';
 import { Runner } from './one/runner.js';
 import type { NewRun, RunnerEvents, RunnerServices } from './runner-services.js';
 import type { Load } from './load.js';
+import { type Slot, Slots } from './slots.js';
 import { stackForLog } from '../platform/text-for-log.js';
 
 /** When the service shuts down: how long the store may take to record the ends of runs, and to close. */
 export const STORE_DEADLINE_MS = 2_000;
 
-/** The most runs that are taken in one step. A limit, because slots are kept for them until the store has answered. */
-const TAKEN_AT_ONCE = 64;
-
 /**
  * The runs that are alive in this process, and the slots in which they execute.
  *
- * A query that finds a free slot keeps it during its admission (`reserve`), and starts with it. Every other run waits in the
- * store until a process takes it.
+ * A query that finds a free slot keeps it during its admission (`Slots.reserve`), and starts with it. Every other run waits in
+ * the store until a process takes it.
  */
-export class Scheduler implements RunnerEvents<Runner>, DispatchReceiver {
+export class Scheduler implements RunnerEvents<Runner> {
+  readonly slots: Slots<RunRecord>;
   readonly #alive = new Map<string, Runner>();
-  /** Those that execute, and those that another process owns by now but whose handler has not stopped. */
-  readonly #running = new Set<Runner>();
+  /** The slots of those that execute, and of those that another process owns by now but whose handler has not stopped. */
+  readonly #running = new Map<Runner, Slot>();
   /** Those whose handler waits for answers. */
   readonly #asking: AskingRunners;
-  readonly #overdue = new OverdueHandlers(() => this.fill());
-  readonly #slots: number;
-  /** Slots for runs that are being admitted or taken. */
-  #reservedSlots = 0;
-  /** Slots that admissions wait for: they come before runs that are taken next. */
-  #awaitedSlots = 0;
-  /** Whether runs may wait in the store that this process can take. */
-  #hasReady = false;
-  #taking: Promise<void> | undefined;
-  #slotWaiters: (() => void)[] = [];
-  #isClosed = false;
+  readonly #overdue = new OverdueHandlers();
   #onIdle: (() => void) | undefined;
   readonly #logger: Logger;
 
   constructor(private readonly services: RunnerServices) {
     const { role, runs, name } = services.settings;
-    this.#slots = role === 'api' ? 0 : runs.maxRunning;
+    this.slots = new Slots(
+      role === 'api' ? 0 : runs.maxRunning,
+      (count) => this.#take(count),
+      (run, slot) => this.#startTaken(run, slot),
+    );
     this.#logger = loggerOf('Scheduler', name);
     this.#asking = new AskingRunners(services, (runner) => this.lose(runner.id));
   }
@@ -75,7 +67,7 @@ export class Scheduler implements RunnerEvents<Runner>, DispatchReceiver {
 
   load(): Load {
     const running = this.#running.size;
-    const ending = [...this.#running].filter(({ isOverdue }) => isOverdue);
+    const ending = [...this.#running.keys()].filter(({ isOverdue }) => isOverdue);
     return {
       running,
       waiting: [...this.#alive.values()].filter((it) => !this.#running.has(it) && !this.#asking.has(it))
@@ -94,79 +86,30 @@ export class Scheduler implements RunnerEvents<Runner>, DispatchReceiver {
   }
 
   /**
-   * Keeps a slot for a run that is being admitted. Returns false if there is none; otherwise call `start` or `release`.
+   * Starts a run. The store has recorded that this process executes it, or does so now.
    *
-   * While runs are being taken, free slots are kept for them. It is not known yet whether they need them: then it waits.
+   * @param slot in which it executes, until its handler has stopped or it asks
    */
-  reserve(): Awaitable<boolean> {
-    const isOnlyReserved = this.#freeSlots === 0 && this.takenSlots < this.#slots;
-    if (!isOnlyReserved || !this.#taking || this.#isClosed) return this.#reserveNow();
-    this.#awaitedSlots++;
-    return this.#taking.then(() => {
-      this.#awaitedSlots--;
-      return this.#reserveNow();
-    });
-  }
-
-  release(): void {
-    this.#reservedSlots--;
-    this.fill();
-  }
-
-  /** Starts a run in a slot that was kept for it. The store has recorded that this process executes it, or does so now. */
-  start(runner: Runner, run: RunRecord): void {
-    this.#reservedSlots--;
-    this.#running.add(runner);
+  start(runner: Runner, run: RunRecord, slot: Slot): void {
+    this.#running.set(runner, slot);
     if (runner.isHandling) runner.resume(run);
     else void runner.start(run);
     this.#asking.delete(runner);
   }
 
-  /** Runs may wait that this process can take. */
-  ready(): void {
-    this.#hasReady = true;
-    this.fill();
-  }
-
-  /** A run waits. If this process has no slot for it, another one may. */
-  enqueued(): void {
-    this.ready();
-    if (this.#hasReady) this.services.dispatcher.offer();
-  }
-
-  async freeSlot(): Promise<void> {
-    if (this.#isClosed || this.#freeSlots === 0)
-      await new Promise<void>((resolve) => this.#slotWaiters.push(resolve));
-  }
-
-  async take(): Promise<boolean> {
-    this.ready();
-    while (this.#taking) await this.#taking;
-    return this.#hasReady;
-  }
-
-  fill(): void {
-    if (this.#taking || this.#isClosed) return;
-    if (!this.#hasReady) return this.#announceSlot();
-    const count = Math.min(this.#freeSlots - this.#awaitedSlots, TAKEN_AT_ONCE);
-    if (count <= 0) return;
-    this.#hasReady = false;
-    this.#reservedSlots += count;
-    const { store, settings } = this.services;
-    const start = (runs: RunRecord[]) => this.#startTaken(runs, count);
-    let taken: Awaitable<RunRecord[]>;
-    try {
-      taken = store.take(count, settings.name);
-    } catch (error) {
-      taken = Promise.reject(error);
-    }
-    if (!isThenable(taken)) return start(taken);
-    this.#taking = Promise.resolve(taken).then(start, (error) => start(this.#takenAfter(error)));
+  /**
+   * A run waits. If this process has no slot for it, another one may.
+   *
+   * @param freed a slot that is released for it. Default: none
+   */
+  enqueued(freed?: Slot): void {
+    this.slots.ready(freed);
+    if (this.slots.hasReady) this.services.dispatcher.offer();
   }
 
   /** Drops a run: the store did not admit it, or another process has it. */
   drop(runner: Runner): void {
-    this.#remove(runner);
+    this.#remove(runner)?.release();
     runner.drop();
   }
 
@@ -182,16 +125,17 @@ export class Scheduler implements RunnerEvents<Runner>, DispatchReceiver {
   }
 
   paused(runner: Runner, survives: boolean): void {
+    const slot = this.#running.get(runner);
     this.#running.delete(runner);
     this.#asking.add(runner, survives);
     // Another run of the owner may have become ready.
-    this.enqueued();
+    this.enqueued(slot);
   }
 
   finished(runner: Runner, isAnotherReady: boolean): void {
-    this.#remove(runner);
-    if (isAnotherReady) this.enqueued();
-    else this.fill();
+    const slot = this.#remove(runner);
+    if (isAnotherReady) this.enqueued(slot);
+    else slot?.release();
   }
 
   stoppedLate(runner: Runner): void {
@@ -206,10 +150,7 @@ export class Scheduler implements RunnerEvents<Runner>, DispatchReceiver {
     const { store, dispatcher, options } = this.services;
     const { isShared } = store.signals;
     const isKept = isShared || store.durable;
-    if (isShared) {
-      this.#isClosed = true;
-      await this.#taking;
-    }
+    if (isShared) await this.slots.close();
     // No answer can come to this process any more, but to another one.
     const unparked = await this.#asking.park();
     // One that was taken meanwhile has its time as any other.
@@ -221,8 +162,7 @@ export class Scheduler implements RunnerEvents<Runner>, DispatchReceiver {
     if (!isKept) for (const runner of [...this.#alive.values()]) runner.disconnects.cancelUnlessFollowed();
     const idle = this.#idle();
     if (!(await settlesWithin(options.drainMs, idle))) {
-      this.#isClosed = true;
-      await this.#taking;
+      await this.slots.close();
       for (const runner of [...this.#alive.values()]) {
         if (!isKept || runner.isAsking) runner.stop(INTERRUPTED);
         else if (!this.#running.has(runner)) this.#disconnect(runner);
@@ -232,7 +172,7 @@ export class Scheduler implements RunnerEvents<Runner>, DispatchReceiver {
       await settlesWithin(options.stopDeadlineMs + STORE_DEADLINE_MS, idle);
       for (const runner of [...this.#alive.values()]) this.#disconnect(runner);
     }
-    this.#isClosed = true;
+    void this.slots.close();
     this.#overdue.close();
     this.#asking.close();
   }
@@ -243,15 +183,14 @@ export class Scheduler implements RunnerEvents<Runner>, DispatchReceiver {
     this.drop(runner);
   }
 
-  /** How many slots are neither taken nor reserved. */
-  get #freeSlots(): number {
-    return Math.max(0, this.#slots - this.takenSlots - this.#reservedSlots);
-  }
-
-  #reserveNow(): boolean {
-    if (this.#isClosed || this.#freeSlots === 0) return false;
-    this.#reservedSlots++;
-    return true;
+  #take(count: number): Awaitable<RunRecord[]> {
+    const { store, settings } = this.services;
+    try {
+      const taken = store.take(count, settings.name);
+      return isThenable(taken) ? Promise.resolve(taken).catch((error) => this.#takenAfter(error)) : taken;
+    } catch (error) {
+      return this.#takenAfter(error);
+    }
   }
 
   /** What was taken if the store has failed. It tells when it can be used again. */
@@ -261,30 +200,22 @@ export class Scheduler implements RunnerEvents<Runner>, DispatchReceiver {
     return [];
   }
 
-  #startTaken(taken: RunRecord[], count: number): void {
-    this.#taking = undefined;
-    this.#reservedSlots -= count - taken.length;
-    if (taken.length === count) this.#hasReady = true;
-    for (const run of taken) {
-      // The runner of a run that another process has admitted begins here.
-      const runner = this.get(run.id) ?? this.add(run, { trace: this.services.traces.taken(run) });
-      this.start(runner, run);
-    }
-    this.fill();
+  #startTaken(run: RunRecord, slot: Slot): void {
+    // The runner of a run that another process has admitted begins here.
+    const runner = this.get(run.id) ?? this.add(run, { trace: this.services.traces.taken(run) });
+    this.start(runner, run, slot);
   }
 
-  #announceSlot(): void {
-    if (this.#freeSlots === 0) return;
-    for (const resolve of this.#slotWaiters.splice(0)) resolve();
-  }
-
-  /** A run has left this process. If its handler is overdue, that keeps the slot for some time. */
-  #remove(runner: Runner): void {
+  /** A run has left this process. Returns its slot, unless its handler is overdue: that keeps it for some time. */
+  #remove(runner: Runner): Slot | undefined {
     if (this.#alive.get(runner.id) === runner) this.#alive.delete(runner.id);
-    const isCounted = this.#running.delete(runner) || this.#asking.has(runner);
+    const slot = this.#running.get(runner);
+    const isOverdue = runner.isOverdue && (slot !== undefined || this.#asking.has(runner));
+    this.#running.delete(runner);
     this.#asking.delete(runner);
-    if (isCounted && runner.isOverdue) this.#overdue.add(runner);
+    if (isOverdue) this.#overdue.add(runner, slot ?? this.slots.hold());
     if (this.#alive.size === 0) this.#onIdle?.();
+    return isOverdue ? undefined : slot;
   }
 
   async #idle(): Promise<void> {
