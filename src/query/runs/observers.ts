@@ -1,4 +1,4 @@
-import { channel } from 'node:diagnostics_channel';
+import { type Channel, channel } from 'node:diagnostics_channel';
 import { Logger } from '@nestjs/common';
 import type { Envelope, UsageEnvelope } from 'nest-agent-query-client';
 import type { Refusal } from '../contract/errors.js';
@@ -15,22 +15,11 @@ import { stackForLog } from '../platform/text-for-log.js';
 /** The message of each event. */
 type Messages = { [K in keyof Required<RunListener>]: Parameters<NonNullable<RunListener[K]>>[0] };
 
-const channelOf = (name: keyof Messages) => channel(`nest-agent-query:${name}`);
+const channels: { [K in keyof Messages]?: Channel } = {};
 
-const CHANNELS: Record<keyof Messages, ReturnType<typeof channel>> = {
-  admitted: channelOf('admitted'),
-  repeated: channelOf('repeated'),
-  refused: channelOf('refused'),
-  started: channelOf('started'),
-  used: channelOf('used'),
-  ended: channelOf('ended'),
-  followed: channelOf('followed'),
-  unfollowed: channelOf('unfollowed'),
-  asked: channelOf('asked'),
-  resolved: channelOf('resolved'),
-  webhookTried: channelOf('webhookTried'),
-  storeAnswered: channelOf('storeAnswered'),
-};
+function channelOf(name: keyof Messages): Channel {
+  return (channels[name] ??= channel(`nest-agent-query:${name}`));
+}
 
 /** Tells the listeners of the module, and the subscribers of the channels, what happens to runs. */
 export class Observers {
@@ -49,14 +38,14 @@ export class Observers {
   }
 
   want(name: keyof Messages): boolean {
-    return CHANNELS[name].hasSubscribers || this.listeners.some((listener) => listener[name] !== undefined);
+    return channelOf(name).hasSubscribers || this.listeners.some((listener) => listener[name] !== undefined);
   }
 
   /** Tells everybody who wants to know of an event. The message is made only for them. Never throws. */
   tell<K extends keyof Messages>(name: K, messageOf: () => Messages[K]): void {
     if (!this.want(name)) return;
     const message = messageOf();
-    CHANNELS[name].publish(message);
+    channelOf(name).publish(message);
     for (const listener of this.listeners) {
       try {
         const told: unknown = listener[name]?.(message as never);
