@@ -176,7 +176,6 @@ export class Admissions {
           await this.services.tellErased({ owner, id: asked.sessionId! });
         if (admitted.superseded) this.processes.resolved({ ...admitted.superseded, isReady: true });
         runner.observation.admitted(admitted.run, query);
-        trace?.admitted(admitted.run.status === 'waiting');
         if (bringsFiles && isForRunOnly) files.keepBeside(runner.id, query);
         this.#dispatch(runner, admitted, slot, isStopping);
         if (admitted.stored) await this.#stored(asked.id, admitted.stored);

@@ -7,6 +7,7 @@ import type { Query } from '../ports/agent-handler.js';
 import { isThenable } from '../ports/file-store.js';
 import type { NewRequest } from '../ports/input-store.js';
 import type { ObservedRun, RequestRefused, RunListener } from '../ports/run-listener.js';
+import type { RunTrace } from '../ports/run-tracer.js';
 import { PRICE_PARTS } from '../ports/usage-rules.js';
 import type { RunRecord, StoredInput } from '../ports/run-store.js';
 import { ownerOfModule } from '../sharing/owners.js';
@@ -79,7 +80,7 @@ export class Observers {
   }
 }
 
-/** What this process has seen of one run, for the observers. */
+/** What this process has seen of one run, for the observers and the trace of the run. */
 export class Observation {
   #admittedAt = performance.now();
   #startedAt: number | undefined;
@@ -89,7 +90,11 @@ export class Observation {
   #length = 0;
   readonly #usage = new Map<string, number>();
 
-  constructor(private readonly observers: Observers) {}
+  /** @param trace undefined if there is no tracer, and for a run that is not in this process */
+  constructor(
+    private readonly observers: Observers,
+    private readonly trace?: RunTrace,
+  ) {}
 
   admitted(run: RunRecord, { parts }: Query): void {
     this.observers.tell('admitted', () => {
@@ -97,6 +102,7 @@ export class Observation {
       const fileBytes = sizes.reduce((sum, size) => sum + size, 0);
       return { run: observed(run), waits: run.status === 'waiting', files: sizes.length, fileBytes };
     });
+    this.trace?.admitted(run.status === 'waiting');
   }
 
   started(run: RunRecord): void {
@@ -121,12 +127,14 @@ export class Observation {
   asked(run: RunRecord, requests: NewRequest[]): void {
     this.#pausedAt = performance.now();
     this.observers.tell('asked', () => ({ run: observed(run), kinds: requests.map(({ kind }) => kind) }));
+    this.trace?.paused(requests.length);
   }
 
   /** The time of a pause does not count as execution. */
   resumed(): void {
     this.#startedAt! += performance.now() - this.#pausedAt!;
     this.#pausedAt = undefined;
+    this.trace?.resumed();
   }
 
   /** Requests of the run were resolved. */

@@ -89,14 +89,7 @@ export class Execution {
     const { handler, options, settings } = this.services;
     const { query, earlier, checkpoint } = await this.#beginning();
     const typed = settings.kwargs ? ((await settings.kwargs.typed(query)) as Query) : query;
-    const pauses = new Pauses(
-      this.services,
-      run,
-      this.record,
-      this.#answer,
-      this.#timeLimit,
-      this.submission.trace,
-    );
+    const pauses = new Pauses(this.services, run, this.record, this.#answer, this.#timeLimit);
     const ask: QueryContext['ask'] = (...asked) => pauses.ask(...asked);
     const context = await this.#context.create(this.record, {
       checkpoint,

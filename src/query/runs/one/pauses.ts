@@ -5,7 +5,6 @@ import type { RunRecord, StoredInput } from '../../ports/run-store.js';
 import type { AnswerWriter } from './answer-writer.js';
 import { checkpointText } from './query-context.js';
 import { requestsOf } from './questions.js';
-import type { RunTrace } from '../../ports/run-tracer.js';
 import type { LiveRun, RunnerServices } from '../runner-services.js';
 import type { TimeLimit } from './time-limit.js';
 import { refuseUnknown } from '../../contract/unknown-members.js';
@@ -18,7 +17,6 @@ export class Pauses {
     private readonly record: RunRecord,
     private readonly answer: AnswerWriter,
     private readonly timeLimit: TimeLimit,
-    private readonly trace: RunTrace | undefined,
   ) {}
 
   /** See `QueryContext.ask`. */
@@ -61,7 +59,7 @@ export class Pauses {
 
   /** Asks, and waits until the run executes again. Meanwhile no time limit and no disconnect policy counts. */
   async #pause(inputs: InputStore, asking: Asking): Promise<void> {
-    const { run, record, timeLimit, trace } = this;
+    const { run, record, timeLimit } = this;
     const { followers, observation, disconnects } = run;
     // Before the store has the questions: they may be answered at once.
     const told = new Map<number, string>();
@@ -72,10 +70,8 @@ export class Pauses {
     followers.goElsewhere();
     followers.notify();
     observation.asked(record, asking.requests);
-    trace?.paused(asking.requests.length);
     run.asked(asking.survives);
     const taken = await answered;
-    trace?.resumed();
     observation.resumed();
     followers.goLive(taken, true, false);
     await this.#keepSince(asked, taken.lastSeq, told);

@@ -74,7 +74,7 @@ export class Runner implements LiveRun {
     this.id = run.id;
     this.owner = run.owner;
     this.followers = services.groups.of(run);
-    this.observation = new Observation(services.observers);
+    this.observation = new Observation(services.observers, submission.trace);
     this.disconnects = new Disconnects(services, this, run.detached);
     this.followers.attach(this.disconnects);
     this.ended = new Promise((resolve) => (this.#resolveEnded = resolve));
