@@ -1,96 +1,32 @@
 import { AsyncResource } from 'node:async_hooks';
 import { log } from '../contract/envelopes.js';
 import { QueryError, refusalOf } from '../contract/errors.js';
-import { sessionsUnchangeable } from '../contract/refusals.js';
-import type { CallerRequest } from '../options/query.options.js';
 import type { Query } from '../ports/agent-handler.js';
 import { type Awaitable, isThenable } from '../ports/file-store.js';
-import type { Admission, Admitted, RunRecord, RunStore } from '../ports/run-store.js';
+import type { Admission, Admitted, RunRecord } from '../ports/run-store.js';
 import type { RunTrace } from '../ports/run-tracer.js';
 import { storedOwner } from '../sharing/owners.js';
-import type { EarlierText } from './earlier-texts.js';
 import type { Processes } from './processes.js';
 import type { Runner } from './one/runner.js';
 import type { NewRun, RunnerServices } from './runner-services.js';
 import type { Scheduler } from './scheduler.js';
 import type { Slot } from './slots.js';
 import {
+  ANONYMOUS,
+  checkOptions,
   metadataOf,
   mismatchesOf,
   newRunId,
   queryDigest,
+  type QueryOptions,
   sessionIdOf,
   storedParts,
 } from './submitted-query.js';
 import { traceOfRequest } from './traces.js';
 import { textForLog } from '../platform/text-for-log.js';
-import { refuseUnknown } from '../contract/unknown-members.js';
-
-/** The owner of everything if the host has no authentication. */
-export const ANONYMOUS = 'anonymous';
 
 /** A path that is kept with a run: printable ASCII characters without a space. */
 const PATH = /^\/[\x21-\x7e]{0,1023}$/;
-
-/** How a query is admitted. */
-export interface QueryOptions {
-  /** The owner of the run. Default `anonymous`. */
-  owner?: string;
-  /** A repeated query with the same key finds the run that the first query started. Default: none. */
-  idempotencyKey?: string | undefined;
-  /**
-   * The query replaces the turns of its session after this number, from 0. It is refused while a run of the session has not ended.
-   * Default: it follows the last turn.
-   */
-  afterTurn?: number | undefined;
-  /**
-   * The query is admitted only if the newest turn of its session is of this run, and none of its runs is unfinished:
-   * otherwise `session_busy`. Default: it follows whatever the session has.
-   */
-  afterRun?: string | undefined;
-  /**
-   * The query takes the place of this run of its session: of its turn and those after it. A run that has not ended is cancelled when
-   * the query is admitted, and gets no turn. Refused with `session_busy` while another run of the session has not ended. Default:
-   * it follows the last turn.
-   */
-  replaces?: string | undefined;
-  /**
-   * The session of the query begins with the first `afterTurn` turns of another one, if the owner has none of its name yet; made
-   * when the query is admitted. Refused with `not_found` if there is no other session, and with `invalid_query` if it has fewer
-   * turns. Default: a new session begins without turns.
-   */
-  fork?: { session: string; afterTurn: number } | undefined;
-  /**
-   * The conversation before the query, which the caller has sent along, oldest first. In `QueryContext.history` it follows the turns
-   * that the session has already, in this run and in later ones. Default: none.
-   */
-  earlier?: readonly EarlierText[] | undefined;
-  /** The run continues when nobody follows it, whatever the disconnect policy is. Default false. */
-  detached?: boolean;
-  /** The request that submits the query, for the option `admit` and the trace. Default: none, the host submits it itself. */
-  request?: CallerRequest;
-  /**
-   * The path of the endpoint as the caller has used it, such as `/api/query`: the files of the answer are under it. Default: that
-   * of the module, without a global prefix of the host.
-   */
-  path?: string | undefined;
-  /** Called once, when the run no longer needs the files of the query, or is not admitted. */
-  release?: () => void;
-}
-
-const QUERY_OPTIONS: Record<keyof QueryOptions, true> = {
-  owner: true,
-  idempotencyKey: true,
-  afterTurn: true,
-  afterRun: true,
-  replaces: true,
-  fork: true,
-  earlier: true,
-  detached: true,
-  request: true,
-  path: true,
-  release: true,
-};
 
 /** The query is not admitted because the service shuts down. */
 export function draining(): QueryError {
@@ -142,8 +78,7 @@ export class Admissions {
     let slot: Slot | undefined;
     let admitted: Admitted | undefined;
     try {
-      refuseUnknown('AgentService.query', options, QUERY_OPTIONS);
-      mayChange(asked, store, options);
+      checkOptions(asked.sessionId, store, options);
       const typed = settings.kwargs ? ((await settings.kwargs.typed(query)) as Query) : query;
       const idempotency =
         key === undefined ? undefined : { key, digest: await queryDigest(query, afterTurn, earlier) };
@@ -302,18 +237,6 @@ async function traced(trace: RunTrace, admit: () => Promise<Admitted>): Promise<
     trace.refused(refusalOf(error).code);
     throw error;
   }
-}
-
-/** @throws {QueryError} `invalid_query`: the query changes a session, but names none; or the store cannot change sessions */
-function mayChange(
-  { sessionId }: NewRun,
-  { changesSessions }: RunStore,
-  { afterTurn, replaces, fork }: QueryOptions,
-): void {
-  if ((afterTurn ?? replaces ?? fork) === undefined) return;
-  if (sessionId === undefined)
-    throw new QueryError('invalid_query', 'Session-After needs a session: name it in kwargs.session_id.');
-  if (!changesSessions) throw sessionsUnchangeable();
 }
 
 /** The refusal that the option `admit` has thrown. Any other error is thrown on. */

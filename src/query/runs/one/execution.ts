@@ -23,7 +23,7 @@ export interface Submission {
   /** The async context in which the query was submitted. */
   asyncContext?: AsyncResource;
   /** Called once, when the run no longer needs the files of the query. */
-  releaseFiles?: () => void;
+  releaseFiles?: (() => void) | undefined;
   /** Undefined if there is no tracer. */
   trace: RunTrace | undefined;
 }

@@ -13,11 +13,8 @@ import { Observation, observed } from '../observers.js';
 import type { EndedRun, LiveRun, NewRun, RunnerEvents, RunnerServices } from '../runner-services.js';
 import { stackForLog } from '../../platform/text-for-log.js';
 
-/** Who records what becomes of a run that is stopped. */
-type Outcome = 'finish' | 'hand over' | 'lost';
-
 /**
- * One run that is alive in this process: its states, and what decides its end.
+ * One run that is alive in this process: its states, which `docs/architecture.md` describes, and what decides its end.
  *
  * ```text
  *   admitting ──admit──▶ waiting ──start──▶ running ──stop──▶ stopping ──finish──────▶ ended
@@ -27,12 +24,9 @@ type Outcome = 'finish' | 'hand over' | 'lost';
  *       └──drop (also from waiting): this process forgets the run, and records no end
  * ```
  *
- * - *waiting*: the store has the run. It waits in the queue of its session, or for a slot. Any process may start it.
- * - *running*: this process owns the run, and calls its handler.
  * - *asking*: the store has questions of the run. The handler waits for the answers, without a slot. When these are there, the
  *   run waits in the store, and this process takes it; or it is parked, and any process calls the handler again later.
- * - *stopping*: the first cause has decided what becomes of the run, and nothing later changes it: the handler completed or
- *   threw, a time-out, a cancellation, the disconnect policy, the drain, or the loss of the run. The signal is aborted, the
+ * - *stopping*: the first cause has decided what becomes of the run, and nothing later changes it. The signal is aborted, the
  *   handler's iterator is returned or its subscription ended, and whatever it still emits is dropped.
  * - *ended*: the handler has stopped, or has missed its deadline: then it is counted as overdue until it stops.
  */
@@ -52,14 +46,12 @@ export class Runner implements LiveRun {
   #isDropped = false;
   #end: RunEnd | undefined;
   #reason: Error | undefined;
-  #outcome: Outcome = 'finish';
+  /** Who records what becomes of a run that is stopped. */
+  #outcome: 'finish' | 'hand over' | 'lost' = 'finish';
   #stopTimer: Timer | undefined;
   #execution: Execution | undefined;
   /** Wakes the handler of a run that asks. */
-  #resumed:
-    | { resolve(record: RunRecord): void; reject(reason: unknown): void; told: Map<number, string> }
-    | undefined;
-  #isReleased = false;
+  #pause: (ReturnType<typeof withResolvers<RunRecord>> & { told: Map<number, string> }) | undefined;
 
   /**
    * @param run the run that is to be admitted, or was taken
@@ -96,7 +88,7 @@ export class Runner implements LiveRun {
 
   /** Whether the handler waits for answers. */
   get isAsking(): boolean {
-    return this.#resumed !== undefined && this.#end === undefined;
+    return this.#pause !== undefined && this.#end === undefined;
   }
 
   /** Whether the handler was called, and has not stopped. */
@@ -149,9 +141,7 @@ export class Runner implements LiveRun {
 
   awaitAnswers(told: Map<number, string>): Promise<RunRecord> {
     if (this.#end) throw this.#reason ?? new Error('The run has ended.');
-    const { promise, ...resumed } = withResolvers<RunRecord>();
-    this.#resumed = { ...resumed, told };
-    return promise;
+    return (this.#pause = { ...withResolvers<RunRecord>(), told }).promise;
   }
 
   asked(survives: boolean): void {
@@ -159,19 +149,19 @@ export class Runner implements LiveRun {
   }
 
   notAsked(): void {
-    this.#resumed = undefined;
+    this.#pause = undefined;
   }
 
   /** The store has appended an answer with this number. */
   answered(seq: number, text: string): void {
-    this.#resumed?.told.set(seq, text);
+    this.#pause?.told.set(seq, text);
   }
 
   /** This process has taken the run again: all that it has asked is answered. A handler that was stopped goes on stopping. */
   resume(record: RunRecord): void {
     this.#record = record;
-    this.#resumed?.resolve(record);
-    this.#resumed = undefined;
+    this.#pause?.resolve(record);
+    this.#pause = undefined;
   }
 
   /** Decides how the run ends, unless that is decided, and asks the handler to stop. Default reason: how the run ends. */
@@ -189,7 +179,7 @@ export class Runner implements LiveRun {
     this.#stopTimer = clock.start('stopDeadlineMs', options.stopDeadlineMs, () => this.#missedDeadline());
     this.#reason = reason ?? new Error(`The run is ${end.status}.`);
     this.#execution?.stop(this.#reason);
-    this.#resumed?.reject(this.#reason);
+    this.#pause?.reject(this.#reason);
     // The handler may be held back until its followers advance.
     this.followers.advanced();
   }
@@ -236,9 +226,9 @@ export class Runner implements LiveRun {
   /** Gives up the files of the query and of earlier turns. Can be called again. */
   #close(): void {
     this.#execution?.close();
-    if (this.#isReleased) return;
-    this.#isReleased = true;
-    this.submission.releaseFiles?.();
+    const { releaseFiles } = this.submission;
+    this.submission.releaseFiles = undefined;
+    releaseFiles?.();
   }
 
   #missedDeadline(): void {
@@ -283,8 +273,7 @@ export class Runner implements LiveRun {
   async #recordEnd(): Promise<Ended | undefined> {
     const { store } = this.services;
     const record = this.#record!;
-    const kept = this.#execution?.kept ?? new KeptAnswer().value;
-    const finished = await store.end(record, this.#end!, kept);
+    const finished = await store.end(record, this.#end!, this.#execution?.kept ?? new KeptAnswer().value);
     // The run waited here, but another process has started it by now.
     if (!finished && record.status === 'waiting') {
       await store.wish(record, 'cancel');
@@ -294,10 +283,8 @@ export class Runner implements LiveRun {
   }
 
   #traceStop(): void {
-    this.submission.trace?.stopped(
-      this.#reason instanceof HandedOver ? undefined : this.#end,
-      this.observation.usage,
-    );
+    const end = this.#reason instanceof HandedOver ? undefined : this.#end;
+    this.submission.trace?.stopped(end, this.observation.usage);
   }
 
   /** The run has left this process. Those that follow it here learn how it ends. */
