@@ -22,9 +22,9 @@ import type {
   UsageEnvelope,
 } from './wire/index.js';
 import { AgentQueryError } from './agent-query-error.js';
-import type { LogEntry, LogReader } from './log-reader.js';
+import { type LogEntry, upTo } from './log-entries.js';
+import type { LogReader } from './log-reader.js';
 import { usageSum } from './usage-sum.js';
-import { upTo } from './valid-entries.js';
 
 /**
  * An envelope of an answer; `type` tells which. Agents may send other types too: ignore those that you do not know.
@@ -114,7 +114,7 @@ export class Answer implements AsyncIterable<AnswerEnvelope> {
    * does not know requests before its `after`: `inputs` of the client returns them.
    */
   get requests(): readonly InputRequest[] {
-    return this.log.requests;
+    return this.log.asked.open;
   }
 
   /**

@@ -1,19 +1,13 @@
-import type { Envelope, InputRequest, RunView } from './wire/index.js';
+import type { Envelope, RunView } from './wire/index.js';
 import { AskedRequests } from './asked-requests.js';
 import { AgentQueryError, connectionLost, invalidResponse, isTransient } from './agent-query-error.js';
 import { refusals } from './beginning-of.js';
 import { type Connection, jsonOf, type RequestParts } from './connection.js';
 import { EventReader, type StreamEvent } from './event-reader.js';
+import type { LogEntry } from './log-entries.js';
 import type { QueryBody } from './query-body.js';
 import { type ResumeInfo, Retries } from './retries.js';
 import { either } from './signals.js';
-import type { Request } from './upload.js';
-
-/** An envelope and its number. */
-export interface LogEntry {
-  seq: number;
-  envelope: Envelope;
-}
 
 /** What both ways to read a log may be told. */
 export interface FollowOptions {
@@ -53,7 +47,8 @@ export class LogReader {
   after: number;
   /** Whether the log has no more envelopes. */
   isEnded = false;
-  readonly #asked = new AskedRequests();
+  /** What the run asks, at the last envelope that was read. */
+  readonly asked = new AskedRequests();
   /** Rejects if the query is not admitted. */
   readonly runId: Promise<string>;
   #runId: string | undefined;
@@ -92,11 +87,6 @@ export class LogReader {
     else this.#connect().catch(() => undefined);
   }
 
-  /** The requests that were open at the last envelope that was read. */
-  get requests(): readonly InputRequest[] {
-    return this.#asked.open;
-  }
-
   /**
    * @returns the next entry; `undefined` at the end
    * @throws {AgentQueryError} the service refuses, or no retry is left · the reason of the signal
@@ -116,7 +106,7 @@ export class LogReader {
         if (entry.seq > this.after + 1) throw connectionLost(`Envelope ${this.after + 1} is missing.`);
         this.after = entry.seq;
         this.#retries.attempt = 0;
-        this.#asked.read(entry.envelope, entry.seq);
+        this.asked.read(entry.envelope, entry.seq);
         if (entry.envelope.type === 'done') {
           this.isEnded = true;
           events.finish();
@@ -252,7 +242,7 @@ export class LogReader {
     onUpload: NonNullable<Submission['onUpload']>,
   ): Promise<Opened> {
     const { connection } = this;
-    const { upload } = await import('./upload.js');
+    const { runIdOf, upload } = await import('./upload.js');
     const sent = await upload(connection, connection.url(), request, onUpload, runIdOf, refusals);
     try {
       this.#know(sent.value);
@@ -306,18 +296,4 @@ export class LogReader {
     this.#runId = runId;
     this.#admit(runId);
   }
-}
-
-/**
- * The run, as soon as its id is certain: with the first bytes of a stream, or the JSON of a detached run. Browsers return a
- * response whose headers were cut.
- */
-function runIdOf(request: Request): string | undefined {
-  const { readyState, status, responseText } = request;
-  if (status === 202 && readyState === 4) return /"id":"(.+?)"/.exec(responseText)?.[1];
-  if (status !== 200 || responseText === '') return undefined;
-  return (
-    /^id: (.+)\.\d+$/m.exec(responseText)?.[1] ??
-    request.getResponseHeader('Content-Location')?.split('/').at(-1)
-  );
 }

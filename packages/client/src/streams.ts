@@ -10,4 +10,4 @@ export type { ByteSource, StreamEvent, StreamListener } from './event-reader.js'
 export { QueryBody } from './query-body.js';
 export { Retries } from './retries.js';
 export { usageSum } from './usage-sum.js';
-export { upTo } from './valid-entries.js';
+export { upTo } from './log-entries.js';

@@ -101,3 +101,17 @@ function refusal(request: Request, { refusalOf }: Refusals): Error {
   const { status, responseText } = request;
   return refusalOf(status, responseText, request.getResponseHeader('Retry-After'));
 }
+
+/**
+ * The run, as soon as its id is certain: with the first bytes of a stream, or the JSON of a detached run. Browsers return a
+ * response whose headers were cut.
+ */
+export function runIdOf(request: Request): string | undefined {
+  const { readyState, status, responseText } = request;
+  if (status === 202 && readyState === 4) return /"id":"(.+?)"/.exec(responseText)?.[1];
+  if (status !== 200 || responseText === '') return undefined;
+  return (
+    /^id: (.+)\.\d+$/m.exec(responseText)?.[1] ??
+    request.getResponseHeader('Content-Location')?.split('/').at(-1)
+  );
+}

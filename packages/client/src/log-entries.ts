@@ -1,3 +1,11 @@
+import type { Envelope } from './wire/index.js';
+
+/** An envelope and its number. */
+export interface LogEntry {
+  seq: number;
+  envelope: Envelope;
+}
+
 /**
  * What a `restarted` envelope leaves of the entries before it.
  *
