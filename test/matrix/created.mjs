@@ -11,7 +11,7 @@ import { Program } from './program.mjs';
 import { NODE, RELEASED_BEFORE } from './versions.mjs';
 
 /** What the application depends on, and what that depends on. */
-const NEEDED = ['', '-client', '-doctor', '-adapters', '-ai-sdk'].map(
+const NEEDED = ['', '-cli', '-client', '-doctor', '-adapters', '-ai-sdk'].map(
   (ending) => `nest-agent-query${ending}`,
 );
 

@@ -32,7 +32,7 @@ const OTHERS = [
 ];
 
 /** What every host may install; an adapter may refuse a framework that it cannot serve. */
-const INSTALLED = ['', '-client', '-doctor', '-files', '-bullmq'].map(
+const INSTALLED = ['', '-cli', '-client', '-doctor', '-files', '-bullmq'].map(
   (ending) => `nest-agent-query${ending}`,
 );
 

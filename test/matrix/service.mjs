@@ -9,14 +9,14 @@ import { Program } from './program.mjs';
 const FOLDERS = [
   [
     'an empty folder',
-    ['', '-client', '-doctor'],
+    ['', '-cli', '-client', '-doctor'],
     {},
     /a text of 5 characters: \\"Hello\\"[^]*npm install nest-agent-query-files/,
   ],
-  ['a host of Nest 11', ['', '-client', '-doctor'], OF_NEST_11, /This has arrived:/],
+  ['a host of Nest 11', ['', '-cli', '-client', '-doctor'], OF_NEST_11, /This has arrived:/],
   [
     'a folder with the files agent',
-    ['', '-client', '-doctor', '-files'],
+    ['', '-cli', '-client', '-doctor', '-files'],
     {},
     /"type":"done","data":{"status":"completed"}/,
   ],

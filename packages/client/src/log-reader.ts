@@ -106,7 +106,7 @@ export class LogReader {
         if (entry.seq > this.after + 1) throw connectionLost(`Envelope ${this.after + 1} is missing.`);
         this.after = entry.seq;
         this.#retries.attempt = 0;
-        this.asked.read(entry.envelope, entry.seq);
+        this.asked.read(entry.envelope);
         if (entry.envelope.type === 'done') {
           this.isEnded = true;
           events.finish();

@@ -55,7 +55,7 @@ export class AgUiForm extends RunEvents {
 
   #envelope(envelope: Envelope): void {
     const { type, data = null } = envelope;
-    const goesOn = this.#asked.read(envelope, this.#seq);
+    const goesOn = this.#asked.read(envelope);
     if (type === 'input_resolved') {
       if (goesOn && !this.#isRunning) this.#start();
       return;
@@ -95,7 +95,9 @@ export class AgUiForm extends RunEvents {
     const { threadId, runId, parentRunId, after } = this.shown;
     this.#isRunning = true;
     this.#usage.clear();
-    const isFirst = after !== undefined && this.#asked.has(after);
+    const { open, resolved } = this.#asked;
+    const asked = [...open, ...resolved.map(([request]) => request)];
+    const isFirst = asked.some(({ id }) => id === after);
     if (isFirst) this.from = this.number;
     else if (this.#isHidden) return this.skip();
     this.send('RUN_STARTED', { threadId, runId, parentRunId });

@@ -49,6 +49,8 @@ export class MessageForm extends EventForm {
   untold: VoidRange | undefined;
   readonly #parts = new MessageParts((chunk) => this.write(chunk));
   readonly #asked = new AskedRequests();
+  /** The number of the newest envelope that asks. */
+  #askedAt = 0;
   #isShown: boolean;
   #count: number | undefined;
   #hasStarted = false;
@@ -68,7 +70,7 @@ export class MessageForm extends EventForm {
 
   /** The number of the envelope that asks what is not answered; undefined if everything is. */
   get openAt(): number | undefined {
-    return this.#asked.open.length > 0 ? this.#asked.askedAt : undefined;
+    return this.#asked.open.length > 0 ? this.#askedAt : undefined;
   }
 
   /** How many chunks the response has: `[DONE]` is none. */
@@ -106,7 +108,7 @@ export class MessageForm extends EventForm {
   /** Reads an envelope that says how the run proceeds. Returns false if it is another one. */
   #readEvent(envelope: Envelope, line: string, seq: number, isVoid: boolean): boolean {
     const { type, data } = envelope;
-    const goesOn = this.#asked.read(envelope, seq);
+    const goesOn = this.#asked.read(envelope);
     if (type === 'input_required') this.#ask((data as { requests: InputRequest[] }).requests, seq, isVoid);
     else if (type === 'input_resolved') this.#resolve(goesOn, seq);
     else if (type === 'restarted') this.#restart((data as { from: number }).from, seq);
@@ -140,6 +142,7 @@ export class MessageForm extends EventForm {
     const parts = this.#parts;
     parts.closeText();
     parts.leaveCalls(requests.map(callIdOf));
+    this.#askedAt = seq;
     for (const request of isVoid ? [] : requests) {
       const toolCallId = callIdOf(request);
       if (!parts.isOpenCall(toolCallId)) parts.call(callOf(request), seq);

@@ -85,7 +85,7 @@ export class TaskForm extends EventForm {
     const { type, data } = envelope;
     const changes = this.#artifacts.read(envelope, seq);
     if (type === 'done') return this.#done(data as RunEnd);
-    if (this.#asked.read(envelope, seq)) return this.#work();
+    if (this.#asked.read(envelope)) return this.#work();
     if (type === 'input_required' || type === 'input_resolved') return this.#pause();
     // The service itself writes into the log of a run that still waits.
     if (type === 'log') return this.#tell(seq, { text: (data as { message: string }).message });
