@@ -34,7 +34,7 @@ const STEPS = [
 /** What each step writes at its end. */
 const OUTPUTS = [
   'dist/build.tsbuildinfo',
-  ...[...PACKAGES, 'adapters', 'cli', 'client', 'doctor'].map(
+  ...[...PACKAGES, 'adapters', 'cli', 'client', 'doctor', 'modules'].map(
     (name) => `packages/${name}/dist/build.tsbuildinfo`,
   ),
   'dist/playground/page/index.html',

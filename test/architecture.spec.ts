@@ -122,7 +122,7 @@ const BUILT_ON: Record<string, string[]> = {
 /** The packages of this repository that each package imports, by their names. */
 const PACKAGES_OF: Record<string, string[]> = {
   'create-nest-agent-query': [],
-  'nest-agent-query': ['nest-agent-query-cli', 'nest-agent-query-client'],
+  'nest-agent-query': ['nest-agent-query-cli', 'nest-agent-query-client', 'nest-agent-query-modules'],
   'nest-agent-query-a2a': ['nest-agent-query', 'nest-agent-query-adapters', 'nest-agent-query-client'],
   'nest-agent-query-adapters': ['nest-agent-query'],
   'nest-agent-query-ai-sdk': [
@@ -141,6 +141,7 @@ const PACKAGES_OF: Record<string, string[]> = {
   'nest-agent-query-mastra': ['nest-agent-query', 'nest-agent-query-adapters'],
   'nest-agent-query-openai-agents': ['nest-agent-query', 'nest-agent-query-adapters'],
   'nest-agent-query-mcp': ['nest-agent-query'],
+  'nest-agent-query-modules': [],
   'nest-agent-query-store-contract': ['nest-agent-query'],
   'nest-agent-query-protocols': ['nest-agent-query'],
   'nest-agent-query-playground': ['nest-agent-query-client'],

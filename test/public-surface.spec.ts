@@ -255,6 +255,7 @@ const ENTRIES: Record<string, string[]> = {
   'packages/files/src/index.ts': ['FilesHandler', 'FilesLimits'],
   'packages/langgraph/src/index.ts': ['fromLangGraph'],
   'packages/mastra/src/index.ts': ['fromMastra'],
+  'packages/modules/src/index.ts': ['EXIT_CODES', 'ModuleFailure', 'ModuleReloads', 'loadModule'],
   'packages/openai-agents/src/index.ts': ['fromOpenAIAgents'],
   'packages/protocols/src/ai-sdk/index.ts': ['AiSdkModule'],
   'packages/store-contract/src/index.ts': ['describeRunStore'],

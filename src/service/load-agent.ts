@@ -1,8 +1,9 @@
 import { readFile } from 'node:fs/promises';
+import { EXIT_CODES, ModuleFailure } from 'nest-agent-query-modules';
 import { checkCommand, commandHandler } from '../agents/command/index.js';
 import { echo } from '../agents/echo/index.js';
 import type { RemoteOptions } from '../agents/remote/index.js';
-import { EXIT_CODES, loadModule, ModuleFailure, watchModule } from '../agents/module/index.js';
+import { loadHandler, watchHandler } from '../agents/module/index.js';
 import {
   commandOptions,
   ConfigurationError,
@@ -149,7 +150,7 @@ async function loadCommand(agent: ServiceAgent): Promise<Handler> {
 async function loadFile(agent: ServiceAgent): Promise<Handler> {
   const { AGENT: path, WATCH } = agent.environment;
   try {
-    return WATCH === 'true' ? await watchModule(path) : await loadModule(path);
+    return WATCH === 'true' ? await watchHandler(path) : await loadHandler(path);
   } catch (error) {
     if (!(error instanceof ModuleFailure)) throw error;
     const { reason, message } = error;

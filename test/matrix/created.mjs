@@ -6,14 +6,12 @@ import { createServer } from 'node:http';
 import { join } from 'node:path';
 import { npm, run } from './commands.mjs';
 import { installNode } from './node-version.mjs';
-import { packedOnes } from './packed-host.mjs';
+import { packedWithOurs } from './packed-host.mjs';
 import { Program } from './program.mjs';
 import { NODE, RELEASED_BEFORE } from './versions.mjs';
 
-/** What the application depends on, and what that depends on. */
-const NEEDED = ['', '-cli', '-client', '-doctor', '-adapters', '-ai-sdk'].map(
-  (ending) => `nest-agent-query${ending}`,
-);
+/** What the application depends on, and the peer of that. */
+const NEEDED = ['nest-agent-query', 'nest-agent-query-adapters', 'nest-agent-query-ai-sdk'];
 
 const STARTED = /Open (http:\S+)\/playground/;
 
@@ -32,7 +30,7 @@ export async function tryCreated(packages, directory) {
     env,
   });
   const app = { cwd: join(folder, 'my-agent'), env };
-  const packed = packedOnes(packages.filter(({ manifest }) => NEEDED.includes(manifest.name)));
+  const packed = packedWithOurs(packages, NEEDED);
   await npm(['install', '--before', RELEASED_BEFORE, ...Object.values(packed)], app);
   await run('node', ['node_modules/typescript/bin/tsc', '-p', '.', '--noEmit'], app);
   await npm(['test'], app);

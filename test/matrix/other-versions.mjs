@@ -7,7 +7,7 @@ import { copyFile, mkdir } from 'node:fs/promises';
 import { register } from 'node:module';
 import { join } from 'node:path';
 import process from 'node:process';
-import { installHost, OF_NEST_11, packedOnes } from './packed-host.mjs';
+import { installHost, OF_NEST_11, packedWithOurs } from './packed-host.mjs';
 import { Program } from './program.mjs';
 
 /** What a host depends on besides, one in each. */
@@ -32,13 +32,11 @@ const OTHERS = [
 ];
 
 /** What every host may install; an adapter may refuse a framework that it cannot serve. */
-const INSTALLED = ['', '-cli', '-client', '-doctor', '-files', '-bullmq'].map(
-  (ending) => `nest-agent-query${ending}`,
-);
+const INSTALLED = ['nest-agent-query', 'nest-agent-query-files', 'nest-agent-query-bullmq'];
 
 /** @param packages the packed packages */
 export async function tryOtherVersions(packages, directory) {
-  const packed = packedOnes(packages.filter(({ manifest }) => INSTALLED.includes(manifest.name)));
+  const packed = packedWithOurs(packages, INSTALLED);
   const left = [[], ...OTHERS.map((other) => [other])].entries();
   const installEach = async () => {
     for (const [number, others] of left) {

@@ -20,6 +20,23 @@ export function packedOnes(packages) {
 }
 
 /**
+ * The dependencies on packages, and on those of ours that these depend on: npm cannot get them from the registry.
+ *
+ * @param packages the packed packages
+ * @param names of those that are wanted
+ */
+export function packedWithOurs(packages, names) {
+  const needed = new Set(names);
+  // A set is read to its end, also what is added meanwhile.
+  for (const name of needed) {
+    const { manifest } = packages.find((each) => each.manifest.name === name);
+    for (const each of Object.keys(manifest.dependencies ?? {}))
+      if (packages.some((other) => other.manifest.name === each)) needed.add(each);
+  }
+  return packedOnes(packages.filter(({ manifest }) => needed.has(manifest.name)));
+}
+
+/**
  * Writes the manifest of a host, and installs what it depends on.
  *
  * @param options further options of `npm install`

@@ -2,21 +2,21 @@
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import process from 'node:process';
-import { installHost, OF_NEST_11, packedOnes } from './packed-host.mjs';
+import { installHost, OF_NEST_11, packedWithOurs } from './packed-host.mjs';
 import { Program } from './program.mjs';
 
 /** What is installed where, and what its answer tells. */
 const FOLDERS = [
   [
     'an empty folder',
-    ['', '-cli', '-client', '-doctor'],
+    ['nest-agent-query'],
     {},
     /a text of 5 characters: \\"Hello\\"[^]*npm install nest-agent-query-files/,
   ],
-  ['a host of Nest 11', ['', '-cli', '-client', '-doctor'], OF_NEST_11, /This has arrived:/],
+  ['a host of Nest 11', ['nest-agent-query'], OF_NEST_11, /This has arrived:/],
   [
     'a folder with the files agent',
-    ['', '-cli', '-client', '-doctor', '-files'],
+    ['nest-agent-query', 'nest-agent-query-files'],
     {},
     /"type":"done","data":{"status":"completed"}/,
   ],
@@ -24,9 +24,8 @@ const FOLDERS = [
 
 /** @param packages the packed packages */
 export async function tryService(packages, directory) {
-  for (const [number, [name, endings, others, answer]] of FOLDERS.entries()) {
-    const names = endings.map((ending) => `nest-agent-query${ending}`);
-    const packed = packedOnes(packages.filter(({ manifest }) => names.includes(manifest.name)));
+  for (const [number, [name, names, others, answer]] of FOLDERS.entries()) {
+    const packed = packedWithOurs(packages, names);
     const folder = await installHost(join(directory, `service-${number}`), { ...others, ...packed });
     assert.match(await answerOf(folder), answer);
     console.log(`npx nest-agent-query serve answers in ${name}`);

@@ -13,7 +13,7 @@ async function publishedPackages() {
   const others = (await readdir(join(ROOT, 'packages'), { withFileTypes: true }))
     .filter((entry) => entry.isDirectory() && entry.name !== 'node_modules')
     .map(({ name }) => `packages/${name}`);
-  const first = ['packages/client', 'packages/doctor', '.'];
+  const first = ['packages/client', 'packages/doctor', 'packages/cli', 'packages/modules', '.'];
   const folders = [...first, ...others.filter((folder) => !first.includes(folder))];
   const all = await Promise.all(
     folders.map(async (folder) => ({

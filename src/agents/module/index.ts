@@ -1,4 +1,3 @@
 /** The handler of a file of the operator: `AGENT=./agent.mjs`. */
-export { loadModule } from './load-module.js';
-export { EXIT_CODES, ModuleFailure } from './module-failure.js';
-export { watchModule } from './reloading-handler.js';
+export { loadHandler } from './load-handler.js';
+export { watchHandler } from './reloading-handler.js';

@@ -1,4 +1,5 @@
-import { Injectable, type Type } from '@nestjs/common';
+import { ModuleReloads } from 'nest-agent-query-modules';
+import { Injectable, Logger, type Type } from '@nestjs/common';
 import { ModuleRef } from '@nestjs/core';
 import {
   type AgentHandler,
@@ -8,8 +9,7 @@ import {
   type SessionRef,
   settlesWithin,
 } from '../../query/index.js';
-import { isClass, type ModuleHandler } from './load-module.js';
-import { ModuleReloads } from './module-reloads.js';
+import { HANDLER_USE, isClass, type ModuleHandler } from './load-handler.js';
 import { ModuleVersion } from './module-version.js';
 
 /** How long a shutdown waits for the hooks of versions whose runs have ended. */
@@ -19,14 +19,11 @@ const HOOKS_MS = 1_000;
  * Makes the class of a handler for a module whose file may change. A run is executed to its end by the version that was the
  * newest when the run began.
  *
- * Each version is a module of its own for Node: its URL ends with `?agent-version=3`, and a hook of Node gives the files that it
- * imports the same number. The hook reports the state of each file before it was read, so that no change is missed. CommonJS
- * files are known by their paths: they are removed from the cache of `require` before a reload.
- *
  * @throws {ModuleFailure} the module cannot be loaded
  */
-export async function watchModule(name: string): Promise<Type<AgentHandler>> {
-  const { first, reloads } = await ModuleReloads.of(name);
+export async function watchHandler(name: string): Promise<Type<AgentHandler>> {
+  const use = { ...HANDLER_USE, logger: new Logger('Watch') };
+  const { first, reloads } = await ModuleReloads.of(name, use);
 
   @Injectable()
   class WatchedModule extends ReloadingHandler {
@@ -45,7 +42,7 @@ abstract class ReloadingHandler implements AgentHandler {
   constructor(
     private readonly moduleRef: ModuleRef,
     private readonly first: ModuleHandler,
-    private readonly reloads: ModuleReloads,
+    private readonly reloads: ModuleReloads<ModuleHandler>,
   ) {}
 
   get restarts(): number {

@@ -4,15 +4,20 @@ import { fileURLToPath } from 'node:url';
 /** The parameter that makes a version of a file a module of its own: Node never loads the same URL twice. */
 const PARAMETER = 'agent-version';
 
-/** The folder with the code of this package. Two copies of it would not know each other's classes. */
-export const OWN_CODE = new URL('../../', import.meta.url).href;
-
 /** A file that a version of a module consists of. */
 export interface VersionFile {
   version: number;
   path: string;
   /** What the file was like before it was read. */
   fingerprint: string;
+}
+
+/** What the hooks of imports know. */
+export interface ImportWatch {
+  /** The folder with the code of the program. Two copies of it would not know each other's classes. */
+  ownCode: string;
+  /** Is told about each file of a version. */
+  report: (file: VersionFile) => void;
 }
 
 /** The URL of a version of a file. */
@@ -28,9 +33,9 @@ export function versionOf(href: string | undefined): number | undefined {
   return version === null ? undefined : Number(version);
 }
 
-/** Whether a module is reloaded. Packages are not, and neither is what comes with Node. */
-export function isReloaded(href: string): boolean {
-  return href.startsWith('file:') && !href.includes('/node_modules/') && !href.startsWith(OWN_CODE);
+/** Whether a module is reloaded. Packages are not, and neither is what comes with Node, or with the program. */
+export function isReloaded(href: string, ownCode: string): boolean {
+  return href.startsWith('file:') && !href.includes('/node_modules/') && !href.startsWith(ownCode);
 }
 
 /** The state of a file, which changes when its content does, or when another file takes its place. */
@@ -44,15 +49,14 @@ export function fingerprintOf(path: string): string {
  *
  * @param url what Node has found
  * @param parent the URL of the importing module
- * @param report is told about each file of a version
  */
 export function resolvedUrl(
   url: string,
   parent: string | undefined,
-  report: (file: VersionFile) => void,
+  { ownCode, report }: ImportWatch,
 ): string {
   const version = versionOf(parent);
-  if (version === undefined || !isReloaded(url)) return url;
+  if (version === undefined || !isReloaded(url, ownCode)) return url;
   const path = fileURLToPath(url);
   report({ version, path, fingerprint: fingerprintOf(path) });
   return urlOfVersion(url, version);
@@ -62,10 +66,10 @@ export function resolvedUrl(
 export function reportMissing(
   name: string,
   parent: string | undefined,
-  report: (file: VersionFile) => void,
+  { ownCode, report }: ImportWatch,
 ): void {
   const version = versionOf(parent);
   if (version === undefined || !/^(\.{0,2}\/|file:)/.test(name)) return;
   const { href } = new URL(name, parent);
-  if (isReloaded(href)) report({ version, path: fileURLToPath(href), fingerprint: 'absent' });
+  if (isReloaded(href, ownCode)) report({ version, path: fileURLToPath(href), fingerprint: 'absent' });
 }

@@ -1,10 +1,9 @@
 import { readFile } from 'node:fs/promises';
-import { extname, isAbsolute, relative } from 'node:path';
+import { extname } from 'node:path';
 import process from 'node:process';
-import { fileURLToPath } from 'node:url';
 import { inspect } from 'node:util';
 import { ModuleFailure } from './module-failure.js';
-import { OWN_CODE } from './module-versions.js';
+import { isOfProgram, type ModuleProgram } from './module-program.js';
 import { type SyntaxFault, syntaxFaultOf } from './syntax-fault.js';
 
 /** What the author sees of the stack of an exception. */
@@ -17,26 +16,34 @@ const TYPESCRIPT = /\.[cm]?tsx?$/;
  *
  * @param path of the module that was imported
  */
-export async function explainFailure(thrown: unknown, path: string): Promise<ModuleFailure> {
-  const [reason, sentence] = await explained(thrown, path);
+export async function explainFailure(
+  thrown: unknown,
+  path: string,
+  program: ModuleProgram,
+): Promise<ModuleFailure> {
+  const [reason, sentence] = await explained(thrown, path, program);
   return new ModuleFailure(reason, sentence, { cause: thrown });
 }
 
-async function explained(thrown: unknown, path: string): Promise<[ModuleFailure['reason'], string]> {
+async function explained(
+  thrown: unknown,
+  path: string,
+  program: ModuleProgram,
+): Promise<[ModuleFailure['reason'], string]> {
   if (!(thrown instanceof Error)) return ['exception', `It throws while it is loaded: ${inspect(thrown)}`];
   const { name, code, message } = thrown as NodeJS.ErrnoException;
-  if (code === 'ERR_UNKNOWN_FILE_EXTENSION') return ['dependency', unknownExtension(message, path)];
+  if (code === 'ERR_UNKNOWN_FILE_EXTENSION') return ['dependency', unknownExtension(message, path, program)];
   const notFound = notFoundIn(code, message);
   if (notFound) return ['dependency', notFound];
   const fault = await syntaxFaultOf(thrown, path);
   if (code === 'ERR_UNSUPPORTED_TYPESCRIPT_SYNTAX')
-    return ['dependency', `${message}.${placeOf(fault)}\n${howToRun(path)}`];
+    return ['dependency', `${message}.${placeOf(fault)}\n${howToRun(path, program)}`];
   if (fault) {
     const source = fault.source ?? (await lineOf(fault));
     return ['syntax', `Syntax error: ${fault.message}${placeOf({ ...fault, source })}`];
   }
   if (thrown instanceof SyntaxError) return ['syntax', `Syntax error: ${message}`];
-  return ['exception', `It throws while it is loaded: ${name}: ${message}${framesOf(thrown)}`];
+  return ['exception', `It throws while it is loaded: ${name}: ${message}${framesOf(thrown, program)}`];
 }
 
 /** A module awaits something at its top level that never comes, and nothing else keeps the process alive. */
@@ -47,29 +54,22 @@ export function neverLoaded(): ModuleFailure {
   );
 }
 
-function unknownExtension(message: string, path: string): string {
+function unknownExtension(message: string, path: string, program: ModuleProgram): string {
   const file = /for (.+)$/.exec(message)?.[1] ?? path;
   if (TYPESCRIPT.test(file))
-    return `Node ${process.versions.node} cannot execute ${file}.\n${howToRun(path)}`;
+    return `Node ${process.versions.node} cannot execute ${file}.\n${howToRun(path, program)}`;
   return (
-    `Node cannot execute ${file}: the extension "${extname(file)}" is not that of a module. A program in another ` +
-    `language is served with AGENT=command and COMMAND.`
+    `Node cannot execute ${file}: the extension "${extname(file)}" is not that of a module. ` +
+    program.otherLanguage
   );
 }
 
 /** The command that executes TypeScript on any version of Node. */
-function howToRun(path: string): string {
-  const [, main = 'dist/main.js', command] = process.argv;
-  const program = shortPath(main) + (command === 'serve' ? ' serve' : '');
+function howToRun(path: string, program: ModuleProgram): string {
   return (
     'Node 22.18 and newer execute TypeScript whose types can be removed, in files .ts, .mts and .cts. For any other, run ' +
-    `npm install tsx, and then: AGENT=${shortPath(path)} node --import tsx ${program}`
+    `npm install tsx, and then: ${program.commandFor(path, '--import tsx')}`
   );
-}
-
-function shortPath(path: string): string {
-  const short = relative('', path);
-  return short.startsWith('..') || isAbsolute(short) ? path : `./${short}`;
 }
 
 function notFoundIn(code: string | undefined, message: string): string | undefined {
@@ -103,20 +103,19 @@ async function lineOf({ path, line }: SyntaxFault): Promise<string | undefined> 
   return text.split('\n')[line - 1];
 }
 
-/** The lines of a stack that are of the author's files, and not of Node or of this package. */
-function framesOf({ stack = '' }: Error): string {
+/** The lines of a stack that are of the author's files, and not of Node or of the program. */
+function framesOf({ stack = '' }: Error, program: ModuleProgram): string {
   const frames = stack
     .split('\n')
     .filter((line) => /^ +at /.test(line) && /file:|[/\\]/.test(line))
-    .filter((line) => !line.includes('node:') && !line.includes(OWN_CODE))
-    .filter((line) => !line.includes(fileURLToPath(OWN_CODE)));
+    .filter((line) => !line.includes('node:') && !isOfProgram(line, program));
   return frames
     .slice(0, MAX_FRAMES)
     .map((line) => `\n${withoutQuery(line)}`)
     .join('');
 }
 
-/** Without the number that `--watch` gives to a version of a file. */
+/** Without the number that a reload gives to a version of a file. */
 function withoutQuery(text: string): string {
   return text.replace(/\?agent-version=\d+/, '');
 }

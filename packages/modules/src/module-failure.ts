@@ -1,4 +1,9 @@
-/** Why a module cannot answer queries, and the exit code of a service that cannot start for this reason (`sysexits.h`). */
+/**
+ * Why a module cannot be used, and the exit code of a program that cannot start for this reason (`sysexits.h`).
+ *
+ * @example
+ * process.exitCode = EXIT_CODES[failure.reason];
+ */
 export const EXIT_CODES = {
   /** The module, or what it imports, has a syntax error. */
   syntax: 65,
@@ -8,11 +13,16 @@ export const EXIT_CODES = {
   dependency: 69,
   /** The module throws while it is loaded. */
   exception: 70,
-  /** The default export is no handler. */
-  handler: 78,
+  /** The module does not export what the program needs. */
+  export: 78,
 } as const;
 
-/** A module cannot be loaded. The message is for its author: it has no stack of Node and of this package. */
+/**
+ * A module cannot be loaded. The message is for its author: it has no stack of Node and of the program that loads it.
+ *
+ * @example
+ * if (typeof exported !== 'function') throw new ModuleFailure('export', 'Its default export must be a function.');
+ */
 export class ModuleFailure extends Error {
   override readonly name = 'ModuleFailure';
 

@@ -1,11 +1,9 @@
-import { setImmediate } from 'node:timers';
+import { isAbsolute, relative } from 'node:path';
 import process from 'node:process';
 import { types } from 'node:util';
+import { type Exports, loadModule, ModuleFailure, type ModuleUse } from 'nest-agent-query-modules';
 import type { Type } from '@nestjs/common';
 import type { AgentHandler, HandlerFunction } from '../../query/index.js';
-import { explainFailure, neverLoaded } from './explain-failure.js';
-import { ModuleFailure } from './module-failure.js';
-import { pathOfModule, urlOfFile } from './module-file.js';
 
 /** What a module may export as its default. */
 export type ModuleHandler = Type<AgentHandler> | AgentHandler | HandlerFunction;
@@ -14,28 +12,22 @@ const WHAT =
   'its default export must be a function such as async function* (query, context) {…}, or a class or an object with a ' +
   'method "handle"';
 
+/** How the service uses modules. */
+export const HANDLER_USE: ModuleUse<ModuleHandler> = {
+  ownCode: new URL('../../', import.meta.url).href,
+  commandFor,
+  otherLanguage: 'A program in another language is served with AGENT=command and COMMAND.',
+  read: handlerOf,
+};
+
 /**
  * Loads the handler that a module exports as its default.
  *
  * @param name a path, relative to the working directory or absolute, or a `file:` URL
- * @param addressOf the URL to import, where it is not that of the file itself
  * @throws {ModuleFailure} it cannot be loaded, or exports no handler
  */
-export async function loadModule(
-  name: string,
-  addressOf: (url: URL) => string = ({ href }) => href,
-): Promise<ModuleHandler> {
-  const path = pathOfModule(name);
-  const url = await urlOfFile(path);
-  let exported: Record<string, unknown>;
-  try {
-    exported = await settled(import(addressOf(url)) as Promise<Record<string, unknown>>);
-  } catch (error) {
-    throw error instanceof ModuleFailure ? error : await explainFailure(error, path);
-  }
-  const handler = defaultOf(exported);
-  if (!isHandler(handler)) throw new ModuleFailure('handler', noHandler(exported, handler));
-  return exported['restarts'] === undefined ? handler : withRestarts(handler, exported['restarts']);
+export function loadHandler(name: string): Promise<ModuleHandler> {
+  return loadModule(name, HANDLER_USE);
 }
 
 /** Whether a handler is a class. The source text is tested, because a class may have `handle` as a property of its instances. */
@@ -43,28 +35,29 @@ export function isClass(value: unknown): value is Type<AgentHandler> {
   return typeof value === 'function' && /^class\b/.test(Function.prototype.toString.call(value));
 }
 
-/** Rejects where nothing is left that could settle a promise: Node would end the process without a word. */
-async function settled<T>(promise: Promise<T>): Promise<T> {
-  let leave!: () => void;
-  const left = new Promise<never>((_, reject) => {
-    // The immediate keeps the process alive until the reason is written.
-    leave = () => setImmediate(() => reject(neverLoaded()));
-    process.once('beforeExit', leave);
-  });
-  try {
-    return await Promise.race([promise, left]);
-  } finally {
-    process.off('beforeExit', leave);
-  }
+function commandFor(path: string, flags: string): string {
+  const [, main = 'dist/main.js', command] = process.argv;
+  return `AGENT=${shortPath(path)} node ${flags} ${shortPath(main)}${command === 'serve' ? ' serve' : ''}`;
+}
+
+function shortPath(path: string): string {
+  const short = relative('', path);
+  return short.startsWith('..') || isAbsolute(short) ? path : `./${short}`;
+}
+
+function handlerOf(exported: Exports): ModuleHandler {
+  const handler = defaultOf(exported);
+  if (!isHandler(handler)) throw new ModuleFailure('export', noHandler(exported, handler));
+  return exported['restarts'] === undefined ? handler : withRestarts(handler, exported['restarts']);
 }
 
 /** A CommonJS module that a compiler has made of an ES module has its default export in a member. */
-function defaultOf({ default: exported }: Record<string, unknown>): unknown {
+function defaultOf({ default: exported }: Exports): unknown {
   const compiled = exported as { __esModule?: boolean; default?: unknown } | null | undefined;
   return compiled?.__esModule === true ? compiled.default : exported;
 }
 
-function noHandler(exported: Record<string, unknown>, handler: unknown): string {
+function noHandler(exported: Exports, handler: unknown): string {
   if (handler === undefined) {
     const names = Object.keys(exported).filter((name) => name !== 'default' && name !== 'module.exports');
     return `It has no default export${names.length > 0 ? `, only ${names.join(', ')}` : ''}; ${WHAT}.`;
