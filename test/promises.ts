@@ -1487,6 +1487,16 @@ export const PROMISES = {
     section: '2.12',
     sentence: 'Keys of an issuer and keys of a file change while the service runs.',
   },
+  'access.overlap': {
+    section: '2.12',
+    sentence:
+      'Several API keys may have one name and so one owner: a key is replaced without a refused request.',
+  },
+  'access.expiry': {
+    section: '2.12',
+    sentence:
+      'An API key that has expired is refused as one that is unknown, and the log says once which key it was.',
+  },
   'access.faulty-file': {
     section: '2.12',
     sentence: 'When the file of keys becomes faulty, the keys before stay valid, and the log says so once.',
@@ -1667,6 +1677,15 @@ export const PROMISES = {
   'cli.help': {
     section: 'service',
     sentence: 'The command nest-agent-query without arguments prints its help.',
+  },
+  'cli.keys-add': {
+    section: 'cli',
+    sentence:
+      'The command keys create adds the line of a key to a file, which stays as it is if that file is faulty.',
+  },
+  'cli.keys-list': {
+    section: 'cli',
+    sentence: 'The command keys list shows whose keys there are and when they expire, and no whole digest.',
   },
   'cli.keys-create': {
     section: 'service',

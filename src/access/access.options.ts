@@ -10,7 +10,7 @@ import { unknownMembers } from '../query/index.js';
 export interface AccessModuleOptions {
   /** The API keys. `apiKeysOf` reads them from a text such as an environment variable. */
   keys?: readonly ApiKey[] | undefined;
-  /** The path of a file with API keys, one `name:sha256` in each line. It is read again when it changes. */
+  /** The path of a file with API keys, one `name:sha256` or `name:sha256:2027-01-31` in each line. Changes of it are read. */
   keysFile?: string | undefined;
   /** Which tokens give access. */
   jwt?: JwtOptions | undefined;

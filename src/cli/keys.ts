@@ -1,32 +1,61 @@
+import { appendFile, readFile } from 'node:fs/promises';
+import process from 'node:process';
 import { Command } from 'commander';
-import { createApiKey } from '../access/keys/api-key.js';
+import { apiKeysOf, createApiKey, expiryOf, textOfKey } from '../access/keys/api-key.js';
+
+/** What a command prints. Whatever it throws is an error of the command line. */
+type Work = (given: string, options: { expires?: string; add?: string }) => Promise<string>;
+
+/** Not loaded with the command line: it loads Nest. */
+const readKeysFile = async (path: string) => (await import('../access/keys/keys-file.js')).readKeysFile(path);
 
 /** `nest-agent-query keys …` */
 export function keysCommand(): Command {
-  const keys = new Command('keys').description('Make API keys for the service.').helpCommand(false);
+  const keys = new Command('keys').description('Make and list API keys for the service.').helpCommand(false);
   keys
     .command('create')
     .description('Print a new API key once, and the line that configures it.')
     .argument('<name>', 'who gets the key: 1 to 64 letters, digits, "_", "-" or "."')
-    .action((name: string, _options: unknown, command: Command) => create(name, command));
+    .option('--expires <when>', 'the last day of the key, 2027-01-31, or a time, 2027-01-31T18:00:00Z')
+    .option('--add <file>', 'add the line to this file of keys, which is made if it is not there')
+    .action(printing(create));
+  keys
+    .command('list')
+    .description('List API keys: their names, the first digits of their digests, and when they expire.')
+    .argument('[file]', 'a file of keys; without it, what API_KEYS and API_KEYS_FILE have')
+    .action(printing(list));
   return keys;
 }
 
-function create(name: string, command: Command): void {
-  try {
-    const { key, configured } = createApiKey(name);
-    process.stdout.write(textOf(key, `${configured.name}:${configured.sha256}`));
-  } catch (error) {
-    command.error(`error: ${(error as Error).message}`);
-  }
+const printing = (work: Work) => async (given: string, options: object, command: Command) => {
+  const text = await work(given, options).catch((error: Error) => command.error(`error: ${error.message}`));
+  process.stdout.write(text);
+};
+
+const create: Work = async (name, { expires, add }) => {
+  const { key, configured } = createApiKey(name);
+  const entry = textOfKey({ ...configured, expires });
+  if (Number.isNaN(expiryOf(expires)))
+    throw new TypeError(
+      '--expires must be a day such as 2027-01-31, or a time such as 2027-01-31T18:00:00Z.',
+    );
+  const next = add === undefined ? howToConfigure(entry) : await addTo(add, name, entry);
+  return `The key. It is shown only now, so give it to its user:\n\n${key}\n\n${next}`;
+};
+
+async function addTo(file: string, name: string, entry: string): Promise<string> {
+  await appendFile(file, '', { mode: 0o600 });
+  const keys = await readKeysFile(file);
+  const isWhole = /(^|\n)$/.test(await readFile(file, 'utf8'));
+  await appendFile(file, `${isWhole ? '' : '\n'}${entry}\n`);
+  const count = keys.filter((each) => each.name === name).length + 1;
+  return `${file} has its line now. A service with API_KEYS_FILE reads the file again by itself.
+Keys of "${name}" in the file: ${count}. Remove the line of an old one when nobody uses it any more.
+`;
 }
 
-function textOf(key: string, entry: string): string {
-  return `The key. It is shown only now, so give it to its user:
-
-${key}
-
-The line to configure. It has only the digest of the key:
+function howToConfigure(entry: string): string {
+  return `The line to configure. It has only the digest of the key:
 
 API_KEYS=${entry}
 
@@ -37,3 +66,20 @@ ${entry}
 If API_KEYS_FILE names a file, add that as a line of the file instead. The service reads the file again by itself.
 `;
 }
+
+const list: Work = async (given: string | undefined) => {
+  const { API_KEYS, API_KEYS_FILE } = process.env;
+  const file = given ?? API_KEYS_FILE;
+  const keys = [
+    ...(given === undefined ? apiKeysOf(API_KEYS) : []),
+    ...(file ? await readKeysFile(file) : []),
+  ];
+  const rows = keys.map(({ name, sha256, expires }) => {
+    const isOver = expiryOf(expires) <= Date.now();
+    return [name, sha256.slice(0, 8), `${expires ?? 'never'}${isOver ? ' (expired)' : ''}`] as const;
+  });
+  const width = Math.max(4, ...keys.map(({ name }) => name.length));
+  return [['NAME', 'DIGEST', 'EXPIRES'] as const, ...rows]
+    .map(([name, digest, expires]) => `${name.padEnd(width)}  ${digest.padEnd(8)}  ${expires}\n`)
+    .join('');
+};

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { once } from 'node:events';
-import { cp, mkdir, mkdtemp, readdir, rm, symlink } from 'node:fs/promises';
+import { cp, mkdir, mkdtemp, readdir, readFile, rm, stat, symlink, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
@@ -71,6 +71,65 @@ describe('The command line', () => {
     expect(apiKeysOf(/^API_KEYS=(.*)$/m.exec(stdout)![1])).toEqual([{ name: 'ann.b-c_1', sha256 }]);
     expect(stdout.split(`ann.b-c_1:${sha256}`)).toHaveLength(3);
     expect((await quickCommand(['keys', 'create', 'ann.b-c_1'])).stdout).not.toContain(keys[0]);
+  });
+
+  it(promise('cli.keys-create', 'with the time at which it expires'), async () => {
+    const { stdout } = await quickCommand(['keys', 'create', 'ann', '--expires', '2027-01-31']);
+    expect(stdout).toMatch(/^API_KEYS=ann:[0-9a-f]{64}:2027-01-31$/m);
+    expect(await quickCommand(['keys', 'create', 'ann', '--expires', 'tomorrow'])).toEqual({
+      code: 2,
+      stdout: '',
+      stderr: 'error: --expires must be a day such as 2027-01-31, or a time such as 2027-01-31T18:00:00Z.\n',
+    });
+  });
+
+  it(promise('cli.keys-add'), async () => {
+    const directory = await mkdtemp(join(tmpdir(), 'keys-'));
+    const path = join(directory, 'keys');
+    const first = await quickCommand(['keys', 'create', 'ann', '--add', path, '--expires', '2027-01-31']);
+    expect([first.code, first.stdout.match(/^naq_/gm)]).toEqual([0, ['naq_']]);
+    expect((await stat(path)).mode & 0o777).toBe(0o600);
+    // The last line has no end.
+    await writeFile(path, `# Keys\n${(await readFile(path, 'utf8')).trim()}`);
+    const second = await quickCommand(['keys', 'create', 'ann', '--add', path]);
+    const keys = [first, second].map(({ stdout }) => /^naq_.+$/m.exec(stdout)![0]);
+    const [old, next] = keys.map((key) => createHash('sha256').update(key).digest('hex'));
+    const text = `# Keys\nann:${old}:2027-01-31\nann:${next}\n`;
+    expect(await readFile(path, 'utf8')).toBe(text);
+    expect(second.stdout).toContain(`${path} has its line now.`);
+    expect(second.stdout).toContain('Keys of "ann" in the file: 2. Remove the line of an old one');
+    await writeFile(path, 'ann\n');
+    expect(await quickCommand(['keys', 'create', 'ann', '--add', path])).toEqual({
+      code: 2,
+      stdout: '',
+      stderr: expect.stringMatching(
+        /^error: The file of API keys ".+" is faulty: line 1 must be name:sha256, /,
+      ),
+    });
+    expect(await readFile(path, 'utf8')).toBe('ann\n');
+    const absent = await quickCommand(['keys', 'create', 'ann', '--add', join(directory, 'absent', 'keys')]);
+    expect(absent).toMatchObject({ code: 2, stdout: '', stderr: expect.stringMatching(/^error: .*ENOENT/) });
+    await rm(directory, { recursive: true });
+  });
+
+  it(promise('cli.keys-list'), async () => {
+    const directory = await mkdtemp(join(tmpdir(), 'keys-'));
+    const path = join(directory, 'keys');
+    const [a, b, c] = ['a', 'b', 'c'].map((digit) => digit.repeat(64));
+    await writeFile(path, `ann:${a}:2020-01-31\nannabel:${b}:2999-01-31T18:00:00Z\n`);
+    const rows = `NAME     DIGEST    EXPIRES
+ann      aaaaaaaa  2020-01-31 (expired)
+annabel  bbbbbbbb  2999-01-31T18:00:00Z
+`;
+    expect(await quickCommand(['keys', 'list', path])).toEqual({ code: 0, stdout: rows, stderr: '' });
+    const variables = { API_KEYS: `bob:${c}`, API_KEYS_FILE: path };
+    const { stdout } = await quickCommand(['keys', 'list'], variables);
+    expect(stdout).toBe(rows.replace('ann  ', 'bob      cccccccc  never\nann  '));
+    expect(await quickCommand(['keys', 'list', `${path}.no`])).toMatchObject({
+      code: 2,
+      stderr: `error: The file of API keys "${path}.no" cannot be read (ENOENT).\n`,
+    });
+    await rm(directory, { recursive: true });
   });
 
   it.each([[[]], [['a b']], [['']], [['a'.repeat(65)]], [['naq_a']], [['ann', 'bob']]])(

@@ -7,10 +7,18 @@ import { hash, randomBytes } from 'node:crypto';
  * const key: ApiKey = { name: 'ann', sha256: createHash('sha256').update(text).digest('hex') };
  */
 export interface ApiKey {
-  /** Who has the key: 1 to 64 letters, digits, `_`, `-` or `.`. Its owner is `key:<name>`. */
+  /**
+   * Who has the key: 1 to 64 letters, digits, `_`, `-` or `.`. Its owner is `key:<name>`. Several keys may have the same name: an old
+   * one and a new one, for example.
+   */
   name: string;
   /** The SHA-256 digest of the key, as 64 hexadecimal digits. */
   sha256: string;
+  /**
+   * From when on the key is refused: a time, `2027-01-31T18:00:00Z`, or a day, `2027-01-31`, whose end in UTC counts (RFC 3339).
+   * Default: never.
+   */
+  expires?: string | undefined;
 }
 
 /** How every generated key begins, so that people and secret scanners recognise it. */
@@ -19,6 +27,9 @@ const KEY_BYTES = 32;
 
 const NAME = /^[\w.-]{1,64}$/;
 const SHA256 = /^[0-9a-f]{64}$/i;
+const EXPIRY =
+  /^(\d{4}-\d\d-\d\d)(T(?:[01]\d|2[0-3])(?::[0-5]\d){2}(?:\.\d+)?(?:Z|[+-](?:[01]\d|2[0-3]):[0-5]\d))?$/i;
+const DAY_MS = 86_400_000;
 
 /**
  * Generates an API key.
@@ -43,7 +54,26 @@ export function digestOf(key: string): Buffer {
 }
 
 /**
- * Reads keys in the form `name:sha256,name:sha256`, as `API_KEYS` has them. White space around an entry is ignored.
+ * From when on a key is refused, in milliseconds of Unix; Infinity if it never expires.
+ *
+ * @returns NaN if the text has another form, or names a day that no calendar has
+ */
+export function expiryOf(expires: string | undefined): number {
+  if (expires === undefined) return Infinity;
+  const [, day = '', time] = EXPIRY.exec(expires) ?? [];
+  const begin = Date.parse(day);
+  // Some days that do not exist are read as days of the next month.
+  if (Number.isNaN(begin) || new Date(begin).toISOString().slice(0, day.length) !== day) return NaN;
+  return time === undefined ? begin + DAY_MS : Date.parse(expires.toUpperCase());
+}
+
+/** A key as `API_KEYS` and a file have it. */
+export function textOfKey({ name, sha256, expires }: ApiKey): string {
+  return [name, sha256, ...(expires === undefined ? [] : [expires])].join(':');
+}
+
+/**
+ * Reads keys in the form `name:sha256,name:sha256:2027-01-31`, as `API_KEYS` has them. White space around an entry is ignored.
  *
  * @throws {TypeError} with a sentence for each faulty entry, by its number: the entry itself could contain a key
  *
@@ -61,7 +91,8 @@ export function apiKeysOf(text = ''): ApiKey[] {
 }
 
 /**
- * Reads keys in the form of a file: `name:sha256` in each line. A line that is blank or begins with `#` is ignored.
+ * Reads keys in the form of a file: `name:sha256` or `name:sha256:2027-01-31` in each line. A line that is blank or begins with
+ * `#` is ignored.
  *
  * @throws {TypeError} with a sentence for each faulty line, by its number
  */
@@ -79,11 +110,12 @@ export function apiKeysOfFile(text: string): ApiKey[] {
  * @throws {TypeError} with a sentence for each faulty key, by its number
  */
 export function checkedKeys(keys: readonly ApiKey[]): ApiKey[] {
-  const isText = ({ name, sha256 }: ApiKey) => typeof name === 'string' && typeof sha256 === 'string';
+  const isText = ({ name, sha256, expires = '' }: ApiKey) =>
+    [name, sha256, expires].every((each) => typeof each === 'string');
   return checked(
     keys.map((key, index) => ({
       where: `key ${index + 1}`,
-      entry: isText(key) ? `${key.name}:${key.sha256}` : '',
+      entry: isText(key) ? textOfKey(key) : '',
     })),
   );
 }
@@ -97,22 +129,19 @@ interface Entry {
 function checked(entries: Entry[]): ApiKey[] {
   const faults: string[] = [];
   const placeOf = new Map<string, string>();
-  const isFirst = (what: string, value: string, where: string) => {
-    const first = placeOf.get(`${what} ${value}`);
-    if (first !== undefined) faults.push(`${where} has the same ${what} as ${first}.`);
-    else placeOf.set(`${what} ${value}`, where);
-  };
   const keys = entries.map(({ where, entry }) => {
     const [name = '', digest = '', ...rest] = entry.split(':');
     const sha256 = digest.toLowerCase();
+    const expires = rest.length > 0 ? rest.join(':') : undefined;
+    const first = placeOf.get(sha256);
     if (!isName(name)) faults.push(`${where} must be name:sha256, where the name has ${NAME_RULE}.`);
-    else if (!SHA256.test(sha256) || rest.length > 0)
+    else if (!SHA256.test(sha256))
       faults.push(`${where} must be name:sha256, where sha256 has 64 hexadecimal digits.`);
-    else {
-      isFirst('name', name, where);
-      isFirst('digest', sha256, where);
-    }
-    return { name, sha256 };
+    else if (Number.isNaN(expiryOf(expires)))
+      faults.push(`${where} must be name:sha256 or name:sha256:expiry, where expiry is ${EXPIRY_RULE}.`);
+    else if (first !== undefined) faults.push(`${where} has the same digest as ${first}.`);
+    else placeOf.set(sha256, where);
+    return { name, sha256, ...(expires !== undefined && { expires }) };
   });
   if (faults.length > 0) throw new TypeError(listOf(faults));
   return keys;
@@ -127,6 +156,8 @@ function listOf(faults: string[]): string {
 const SHOWN_FAULTS = 10;
 
 const NAME_RULE = `1 to 64 letters, digits, "_", "-" or ".", and does not begin with "${KEY_PREFIX}"`;
+
+const EXPIRY_RULE = 'a day such as 2027-01-31, or a time such as 2027-01-31T18:00:00Z';
 
 /** A key in the place of its name would be shown in logs and stored with every run. */
 function isName(name: unknown): name is string {

@@ -88,7 +88,8 @@ export class KeysFile {
 }
 
 /**
- * Reads a file of API keys once: one `name:sha256` in each line. A line that is blank or begins with `#` is ignored.
+ * Reads a file of API keys once: one `name:sha256` or `name:sha256:2027-01-31` in each line. A line that is blank or begins with
+ * `#` is ignored.
  *
  * @param path the path of the file
  * @throws {TypeError} the file cannot be read or its contents are faulty. The message has no part of the contents

@@ -14,7 +14,8 @@ const sayHi: HandlerFunction = async function* () {
   yield message('Hi');
 };
 
-const lineOf = ({ name, sha256 }: ApiKey) => `${name}:${sha256}\n`;
+const lineOf = ({ name, sha256, expires }: ApiKey) =>
+  `${name}:${sha256}${expires === undefined ? '' : `:${expires}`}\n`;
 
 describeOnOneAdapter('Keys that change, on %s', (adapter) => {
   const [ann, bob, eve] = [createApiKey('ann'), createApiKey('bob'), createApiKey('eve')];
@@ -53,6 +54,67 @@ describeOnOneAdapter('Keys that change, on %s', (adapter) => {
     await eventuallyElsewhere(async () => (await statusOf(bob.key)) === 200);
     expect([await statusOf(ann.key), await statusOf(eve.key)]).toEqual([401, 200]);
     expect(log.lines).toContain('log The file of API keys has changed, and was read: 1 keys. Access');
+  });
+
+  it(promise('access.overlap'), async () => {
+    const path = join(directory, 'keys');
+    const next = createApiKey('ann');
+    await writeFile(path, lineOf(ann.configured));
+    await start({ keysFile: path });
+    const refused: number[] = [];
+    let credential = ann.key;
+    let isOver = false;
+    const caller = (async () => {
+      while (!isOver) {
+        const status = await statusOf(credential);
+        if (status !== 200) refused.push(status);
+      }
+    })();
+    const first = await ask(host.url, 'Hi', { headers: bearer(ann.key), kwargs: { session_id: 's' } });
+    await first.whole();
+    await writeFile(path, lineOf(ann.configured) + lineOf(next.configured));
+    await eventuallyElsewhere(async () => (await statusOf(next.key)) === 200);
+    expect(await statusOf(ann.key)).toBe(200);
+    credential = next.key;
+    await statusOf(credential);
+    await writeFile(path, lineOf(next.configured));
+    await eventuallyElsewhere(async () => (await statusOf(ann.key)) === 401);
+    isOver = true;
+    await caller;
+    expect(refused).toEqual([]);
+    // The new key is the same owner.
+    const session = await fetch(`${host.url}/query/sessions/s`, { headers: bearer(next.key) });
+    expect(session.status).toBe(200);
+  });
+
+  it(promise('access.expiry'), async () => {
+    const path = join(directory, 'keys');
+    const end = new Date(Date.now() + 2_000);
+    await writeFile(path, lineOf({ ...ann.configured, expires: end.toISOString() }));
+    await start({ keysFile: path, keys: [{ ...eve.configured, expires: '2020-01-31' }, bob.configured] });
+    expect([await statusOf(ann.key), await statusOf(eve.key)]).toEqual([200, 401]);
+    await eventuallyElsewhere(async () => (await statusOf(ann.key)) === 401);
+    expect(Date.now()).toBeGreaterThanOrEqual(end.getTime());
+    expect([await statusOf(ann.key), await statusOf(eve.key)]).toEqual([401, 401]);
+    const replies = await Promise.all(
+      [ann.key, 'nobody'].map((key) => ask(host.url, 'Hi', { headers: bearer(key) })),
+    );
+    const [expired, unknown] = await Promise.all(
+      replies.map(async (reply) => [
+        reply.headers['www-authenticate'],
+        { ...(await reply.json()), instance: '' },
+      ]),
+    );
+    expect(expired).toEqual(unknown);
+    expect(await statusOf(bob.key)).toBe(200);
+    const said = log.lines.filter((line) => line.startsWith('warn The API key '));
+    expect(said).toEqual([
+      `warn The API key ${eve.configured.sha256.slice(0, 8)}… of "eve" has expired (2020-01-31). Access`,
+      `warn The API key ${ann.configured.sha256.slice(0, 8)}… of "ann" has expired (${end.toISOString()}). Access`,
+    ]);
+    expect(log.lines).toContain(
+      'warn A credential from 127.0.0.1 was refused. The API key has expired. Access',
+    );
   });
 
   it(promise('access.rotation', 'a file that is written in place'), async () => {
@@ -101,8 +163,8 @@ describeOnOneAdapter('Keys that change, on %s', (adapter) => {
     );
     expect([await statusOf(ann.key), await statusOf(eve.key)]).toEqual([200, 200]);
 
-    // A key of the file has the name of a key that is configured otherwise.
-    await writeFile(path, lineOf({ ...bob.configured, name: 'eve' }));
+    // A key of the file is one that is configured otherwise.
+    await writeFile(path, lineOf({ ...eve.configured, name: 'bob' }));
     await troubles(2);
     await rm(path);
     await troubles(3);
