@@ -41,13 +41,19 @@ export async function tryCreated(packages, directory) {
 }
 
 async function tryStart({ cwd, env }) {
-  await during(['npm', 'start'], { cwd, env }, async (url) => {
+  let address;
+  // npm alone gets the signal, as from a supervisor.
+  const onlyNpm = false;
+  const work = async (url) => {
+    address = url;
     assert.equal(await answerOf(url, 'Where is order 1001?'), 'Order **1001** to Oslo is *sent*.');
     assert.match(await answerOf(url, 'Hello!'), /no `MODEL` is set/);
     for (const path of ['/playground', '/health/live', '/health/ready'])
       assert.equal((await fetch(url + path)).status, 200, path);
-  });
-  console.log('created: npm start answers without a key, and serves the page and its health');
+  };
+  await during(['npm', 'start'], { cwd, env }, work, onlyNpm);
+  await assert.rejects(fetch(address), 'The application has ended with npm.');
+  console.log('created: npm start answers without a key, serves the page and its health, and ends with npm');
 }
 
 /** A model at an endpoint, which says what it has been asked. */
@@ -92,12 +98,12 @@ async function tryProduction({ cwd, env }) {
   console.log('created: works without what only its development needs, and has kept its runs');
 }
 
-async function during([command, ...parameters], { cwd, env }, work) {
+async function during([command, ...parameters], { cwd, env }, work, isWhole = true) {
   const application = new Program(command, parameters, { cwd, env: { ...env, PORT: '0' } });
   await application.during(async () => {
     const [, url] = await application.prints(STARTED);
     await work(url.replace('[::1]', '127.0.0.1'));
-  });
+  }, isWhole);
 }
 
 /** The messages of an answer, which must be completed. */

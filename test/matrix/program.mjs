@@ -42,15 +42,16 @@ export class Program {
   }
 
   /**
-   * Does something with the program, and ends it.
+   * Does something with the program, and ends it with all its processes.
    *
+   * @param isWhole false: only the process that was started gets the signal
    * @returns the exit code and the signal of its end
    * @throws Error with the output of the program, if the work fails
    */
-  async during(work) {
+  async during(work, isWhole = true) {
     try {
       await work(this);
-      process.kill(-this.#child.pid, 'SIGTERM');
+      process.kill(isWhole ? -this.#child.pid : this.#child.pid, 'SIGTERM');
       return await this.#ended;
     } catch (error) {
       throw new Error(`${error.message}\n${this.output}`, { cause: error });

@@ -16,6 +16,7 @@ const FILES = [
   'Dockerfile',
   'README.md',
   'docker-compose.yml',
+  'exec.cmd',
   'nest-cli.json',
   'package.json',
   'src/app.module.ts',
@@ -109,7 +110,7 @@ Then open http://127.0.0.1:3000/playground. It needs no key: README.md says how 
     const { code, stderr } = await create('app');
     expect([code, stderr]).toEqual([
       1,
-      'The folder app is not empty: it has .dockerignore, .env.example, .gitignore and 10 more. Name one that is new or empty.\n',
+      'The folder app is not empty: it has .dockerignore, .env.example, .gitignore and 11 more. Name one that is new or empty.\n',
     ]);
     expect(await readFile(join(directory, 'app/README.md'), 'utf8')).toBe('Mine');
   });
