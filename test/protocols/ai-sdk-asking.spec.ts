@@ -84,7 +84,7 @@ describeOnOneAdapter('A chat of the AI SDK whose run asks, on %s', (adapter) => 
       '{"type":"finish","finishReason":"tool-calls"}',
       '[DONE]',
     ]);
-    expect((await streamOf(host.url, 'c1')).status).toBe(204);
+    expect(chunksOf(await (await streamOf(host.url, 'c1')).whole(), runId)).toEqual(first);
     const answer = [user('Hi'), assistant(runId, output('call_8', 1), responded(true))];
     const goesOn = await sendChat(host.url, answer, { messageId: `msg_${runId}` });
     expect(await answers).toMatchObject([{ outcome: 'answered', value: { approved: true } }]);
@@ -107,7 +107,11 @@ describeOnOneAdapter('A chat of the AI SDK whose run asks, on %s', (adapter) => 
     ];
     expect(chunksOf(await goesOn.whole(), runId)).toEqual(second);
     expect(await again.whole()).toBe(await goesOn.whole());
-    expect(chunksOf(await whole.whole(), runId)).toEqual([...first.slice(0, -2), ...second.slice(1)]);
+    // Whoever reads the approved call again is not asked again. The other chunks have the same numbers.
+    const approved = first.map((chunk) =>
+      chunk.includes('tool-approval-request') ? '{"type":"message-metadata","messageMetadata":null}' : chunk,
+    );
+    expect(chunksOf(await whole.whole(), runId)).toEqual([...approved.slice(0, -2), ...second.slice(1)]);
     // The leg can be read again from each chunk, by the id that its response has.
     const leg = String(goesOn.headers['x-workflow-run-id']);
     for (const [index] of second.slice(0, -1).entries()) {

@@ -181,7 +181,11 @@ describeOnOneAdapter('What a client of the AI SDK sends, on %s', (adapter) => {
     ],
     ['kwargs', { messages: [user('A')], kwargs: [] }, '/kwargs', 'must be an object'],
     ...(<[object, string, string][]>[
-      [{ url: 'https://example.com/a.png' }, 'url', 'must be a data: URL with base64'],
+      [
+        { url: 'https://example.com/a.png' },
+        'url',
+        'must be a data: URL with base64, or the URL of a file of this chat',
+      ],
       [
         { url: 'data:text/plain;base64,YQ' },
         'url',

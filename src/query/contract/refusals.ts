@@ -67,11 +67,16 @@ export function fileExpired(cause?: unknown): QueryError {
 /**
  * A run of the session has not ended.
  *
+ * @param isAsking whether it waits for an answer. Default false
+ *
  * @example
  * throw sessionBusy();
  */
-export function sessionBusy(): QueryError {
-  return new QueryError('session_busy', 'A query of this session has not ended. Send this one when it has.');
+export function sessionBusy(isAsking = false): QueryError {
+  const why = isAsking
+    ? 'This session waits for an answer. Answer what its run asks, or cancel the run: then send this query.'
+    : 'A query of this session has not ended. Send this one when it has.';
+  return new QueryError('session_busy', why);
 }
 
 /** @param id of the session that was to be made */

@@ -3,7 +3,7 @@ import { type ExceptionFilter, Injectable, type InjectionToken } from '@nestjs/c
 import { ModuleRef } from '@nestjs/core';
 import type { BodyPlace } from '../body/places.js';
 import { QueryError } from '../contract/errors.js';
-import { invalidQuery, limitExceeded } from '../contract/refusals.js';
+import { filesMissing, invalidQuery, limitExceeded } from '../contract/refusals.js';
 import type { RunStream } from '../event-log/run-stream.js';
 import { BodyContent } from '../files/content.js';
 import { Settings } from '../options/settings.js';
@@ -17,11 +17,12 @@ import { ProblemFilter, type ProblemForm } from './problem.filter.js';
 
 /**
  * A query that a view of another protocol has made of a body. The `base64` of a file is what the body has at one of its places: a
- * `BodyContent`, or the `Base64Fault` that is refused.
+ * `BodyContent`, or the `Base64Fault` that is refused. Without it, `sha256` names a content that the owner has sent before.
  */
 export interface MadeQuery {
   parts: (
-    { type: 'text'; text: string } | { type: 'file'; name: string; mimeType: string; base64: unknown }
+    | { type: 'text'; text: string }
+    | { type: 'file'; name: string; mimeType: string; base64?: unknown; sha256?: string }
   )[];
   kwargs: Record<string, unknown>;
   /** See `Query.metadata`. */
@@ -149,10 +150,10 @@ export class Endpoint {
 
 /** A refusal whose faults are at other places of the body. */
 function relocated(error: unknown, pointerOf: (pointer: string) => string): unknown {
-  if (!(error instanceof QueryError) || error.code !== 'invalid_query' || !error.extras.errors) return error;
-  return invalidQuery(
-    error.extras.errors.map(({ pointer, detail }) => ({ pointer: pointerOf(pointer), detail })),
-  );
+  if (!(error instanceof QueryError) || !error.extras.errors) return error;
+  const errors = error.extras.errors.map(({ pointer, detail }) => ({ pointer: pointerOf(pointer), detail }));
+  if (error.code === 'invalid_query') return invalidQuery(errors);
+  return error.code === 'file_missing' ? filesMissing(errors) : error;
 }
 
 /**

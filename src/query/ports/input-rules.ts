@@ -196,7 +196,7 @@ export function supersedes(
   { onAsking, policy }: { onAsking?: OnAsking; policy: string },
   holds: boolean,
 ): boolean {
-  if (onAsking === 'reject' || (holds && policy === 'reject')) throw sessionBusy();
+  if (onAsking === 'reject' || (holds && policy === 'reject')) throw sessionBusy(true);
   return onAsking !== 'enqueue' && !holds;
 }
 
@@ -212,8 +212,12 @@ function isSame(resolved: ResolvedInput, answer: InputAnswer): boolean {
   );
 }
 
-function runEnded(): QueryError {
-  return new QueryError('run_ended', 'The run has ended, and needs no answer any more.');
+function runEnded(outcome?: InputOutcome): QueryError {
+  const isSuperseded = outcome === 'superseded';
+  const why = isSuperseded
+    ? 'A newer message was sent instead of an answer, so the question was withdrawn. '
+    : '';
+  return new QueryError('run_ended', `${why}The run has ended, and needs no answer any more.`);
 }
 
 function inputExpired(answers: ResolvedInput[]): QueryError {
@@ -224,7 +228,7 @@ function inputExpired(answers: ResolvedInput[]): QueryError {
 function alreadyResolved(answers: ResolvedInput[]): QueryError {
   const [{ outcome, at, id }] = answers as [ResolvedInput];
   if (outcome === 'expired') return inputExpired(answers);
-  if (outcome === 'superseded' || outcome === 'cancelled') return runEnded();
+  if (outcome === 'superseded' || outcome === 'cancelled') return runEnded(outcome);
   const detail = `The request ${JSON.stringify(id)} was ${outcome} at ${at} in another way. That answer counts.`;
   return new QueryError('input_resolved', detail, { answers });
 }

@@ -4,8 +4,8 @@ import type { AiSdkOptions } from './ai-sdk-options.js';
 import { ChatController } from './chat.controller.js';
 
 /**
- * Chats of the AI SDK: `POST {path}/chat`, `GET {path}/chat/{chatId}/stream` and `POST {path}/chat/{chatId}/stop`. The path is `ai` by
- * default.
+ * Chats of the AI SDK: `POST {path}/chat`, `GET {path}/chat/{chatId}`, `GET {path}/chat/{chatId}/stream` and
+ * `POST {path}/chat/{chatId}/stop`. The path is `ai` by default.
  *
  * @example
  * @Module({ imports: [QueryModule.forRoot({ handler: MyAgent }), AiSdkModule.forRoot()] })

@@ -50,7 +50,8 @@ export function chatRequestOf(body: unknown): ChatRequest {
   const isRegenerated = trigger === TRIGGERS[1];
   const named = textAt('/messageId', messageId);
   // With `sendMessage()`, a client goes on with an earlier message.
-  const continued = isRegenerated ? -1 : messages.findIndex((each) => isOfAgent(each) && each.id === named);
+  const mayGoOn = !isRegenerated && named !== undefined;
+  const continued = mayGoOn ? messages.findIndex((each) => isOfAgent(each) && each.id === named) : -1;
   const index = continued < 0 ? messages.length - 1 : continued;
   const message = messages[index]!;
   const pointer = `/messages/${index}`;
@@ -110,16 +111,28 @@ interface Relocated {
 }
 
 /** What the members of a part of a query are in a part of a message. */
-const MEMBERS: Record<string, string> = { base64: 'url', name: 'filename', mimeType: 'mediaType' };
+const MEMBERS: Record<string, string> = {
+  base64: 'url',
+  sha256: 'url',
+  name: 'filename',
+  mimeType: 'mediaType',
+};
+
+/** The URL that a loaded message has for a file of an earlier query: it names the content. */
+const KNOWN_FILE = /\/[\w-]{1,100}\/files\/([\da-f]{64})$/;
 
 /** A part of another type is for the client alone. */
 function queryPartAt(pointer: string, { type, text, url, mediaType, filename }: Part) {
   if (type === 'text' && typeof text !== 'string') throw refused(`${pointer}/text`, 'must be a string');
   if (type === 'text') return { type, text: text as string } as const;
   if (type !== 'file') return undefined;
-  if (!(url instanceof DataUrl)) throw refused(`${pointer}/url`, 'must be a data: URL with base64');
+  const name = (filename ?? 'file') as string;
+  const [, sha256] = KNOWN_FILE.exec(typeof url === 'string' ? url : '') ?? [];
+  if (sha256 !== undefined) return { type, name, mimeType: mediaType as string, sha256 } as const;
+  if (!(url instanceof DataUrl))
+    throw refused(`${pointer}/url`, 'must be a data: URL with base64, or the URL of a file of this chat');
   const mimeType = (mediaType ?? url.mimeType) as string;
-  return { type, name: (filename ?? 'file') as string, mimeType, base64: url.content } as const;
+  return { type, name, mimeType, base64: url.content } as const;
 }
 
 /** The texts of the messages before the last one, for a client that names no chat. */

@@ -1,6 +1,6 @@
 import type { AgentService, RunView } from 'nest-agent-query';
 import { type ChatRequest, isOfAgent, refused } from './chat-request.js';
-import { runIdOf } from './message-id.js';
+import { runIdOf, turnIdOf } from './message-id.js';
 
 const UNKNOWN = 'no turn of the chat any more: load the chat again';
 
@@ -16,23 +16,24 @@ export async function turnsBefore(
   { chatId, messageId, messages }: ChatRequest,
 ): Promise<number> {
   const named = runIdOf(messageId);
-  const replaced = named === undefined ? undefined : await agent.turn(owner, chatId!, named);
+  const asked = turnIdOf(messageId);
+  const replaced = asked === undefined ? undefined : await agent.turn(owner, chatId!, asked);
   if (replaced) return replaced.number - 1;
   const index = messages.findLastIndex((each) => isOfAgent(each) && runIdOf(each.id) !== undefined);
-  if (index < 0 && (named === undefined || (await newestActive(agent, owner, chatId!)))) return 0;
+  if (index < 0 && (named === undefined || (await newestUnfinished(agent, owner, chatId!)))) return 0;
   if (index < 0) throw refused('/messageId', `names ${UNKNOWN}`);
   const lastKept = await agent.turn(owner, chatId!, runIdOf(messages[index]!.id)!);
   if (lastKept) return lastKept.number;
   throw refused(`/messages/${index}/id`, `names ${UNKNOWN}`);
 }
 
-/** The newest run of a chat that has neither ended nor asks; undefined if there is none. */
-export function newestActive(
+/** The newest run of a chat that has not ended; undefined if there is none. */
+export function newestUnfinished(
   agent: AgentService,
   owner: string,
   chatId: string,
 ): Promise<RunView | undefined> {
-  return newest(agent, owner, chatId, ({ status }) => status === 'running' || status === 'waiting');
+  return newest(agent, owner, chatId, ({ endedAt }) => endedAt === null);
 }
 
 /** The newest run of a chat that has ended; undefined if there is none. */

@@ -18,12 +18,16 @@ import {
   type HostRequest,
   type HostResponse,
   idempotencyKeyOf,
+  type JsonPieces,
+  pathAsSent,
   type ProblemForm,
+  rawResponse,
   type ReceivedBody,
   StreamsEnvelopes,
 } from 'nest-agent-query/protocol';
 import { View, ViewFilter, ViewInterceptor } from '../view/view.js';
 import type { AiSdkOptions } from './ai-sdk-options.js';
+import { ChatHistory, piecesOfMessages } from './chat-history.js';
 import { answersIn, relocatedAnswers } from './answers.js';
 import {
   type ChatRequest,
@@ -35,7 +39,7 @@ import {
   queryOf,
   stoppedRunOf,
 } from './chat-request.js';
-import { newestActive, newestEnded, turnsBefore } from './chat-turns.js';
+import { newestUnfinished, newestEnded, turnsBefore } from './chat-turns.js';
 import { MessageForm, type Shown } from './message-form.js';
 import { runIdOf } from './message-id.js';
 import { survey } from './survey.js';
@@ -73,7 +77,22 @@ export class ChatController {
     });
   }
 
-  /** Streams the newest run of a chat that executes, from its beginning; or a run from one of its chunks on. */
+  /** Returns the messages of a chat, for a page that was loaded again. What an unfinished run goes on with, `stream` has. */
+  @Get('chat/:id')
+  async messages(
+    @Req() request: HostRequest,
+    @Res() response: HostResponse,
+    @Param('id') id: string,
+  ): Promise<{ messages: JsonPieces }> {
+    const owner = await this.view.endpoint.owner(request);
+    // The parameter has been decoded.
+    const [sent] = /[^/]+(?=\/?$)/.exec(pathAsSent(request)) ?? [];
+    const path = this.view.queryPath(request, `chat/${sent}`) ?? '';
+    const history = new ChatHistory(this.#agent, owner, id, path);
+    return { messages: await piecesOfMessages(history.messages(), rawResponse(response)) };
+  }
+
+  /** Streams the newest run of a chat that has not ended, from its beginning; or a run from one of its chunks on. */
   @Get('chat/:id/stream')
   async stream(
     @Req() request: HostRequest,
@@ -84,7 +103,7 @@ export class ChatController {
     const owner = await this.view.endpoint.owner(request);
     const index = indexOf(startIndex);
     const run = index === undefined ? undefined : await this.#runOf(owner, id);
-    const found = run ?? (await newestActive(this.#agent, owner, id));
+    const found = run ?? (await newestUnfinished(this.#agent, owner, id));
     if (!found) return void response.status(204);
     const shown = { runId: found.id, since: run?.since ?? 0, version: this.#version };
     const { count, ...known } = await survey(this.#agent, owner, shown);
@@ -98,13 +117,13 @@ export class ChatController {
     return this.#stream({ owner, request }, { ...shown, ...known }, from, tail);
   }
 
-  /** Cancels the newest run of a chat that executes, unless the client names another one. */
+  /** Cancels the newest run of a chat that has not ended, unless the client names another one. */
   @Post('chat/:id/stop')
   @HttpCode(204)
   async stop(@Req() request: HostRequest, @Param('id') id: string): Promise<void> {
     const { endpoint } = this.view;
     const stop = async (owner: string, named?: string) => {
-      const run = await newestActive(this.#agent, owner, id);
+      const run = await newestUnfinished(this.#agent, owner, id);
       if (run && (named === undefined || named === run.id)) await this.#agent.cancel(owner, run.id);
     };
     if (header(request, 'content-type') === undefined) return stop(await endpoint.owner(request));

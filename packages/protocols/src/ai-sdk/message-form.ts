@@ -1,4 +1,4 @@
-import type { Envelope, InputRequest, RunEnd } from 'nest-agent-query';
+import { type Envelope, type InputRequest, isApproved, type RunEnd } from 'nest-agent-query';
 import { AskedRequests } from 'nest-agent-query/protocol';
 import { chunkOf, EventForm } from '../view/event-form.js';
 import { messageIdOf } from './message-id.js';
@@ -18,6 +18,8 @@ export interface Shown {
   answeredUpTo: number;
   /** What is not shown, because it is known already that it is void. */
   voids: readonly VoidRange[];
+  /** The ids of the requests that were approved already. Default: none. */
+  approved?: ReadonlySet<string>;
 }
 
 /** How an envelope begins. */
@@ -38,6 +40,12 @@ const ENDS_TEXT = new Set(['tool_call', 'tool_result', 'file', 'source', 'result
 /** How runs end, for the client. */
 const FINISH = { completed: 'stop', failed: 'error', cancelled: 'other' };
 
+/**
+ * Takes the place of the question about a call that was approved already, so that the chunks after it keep their numbers. Version 6 has
+ * no chunk for the approval: its clients would ask again until the call has a result.
+ */
+const NOTHING = { type: 'message-metadata', messageMetadata: null };
+
 /** An envelope as a chunk of its own type. */
 function dataPart(line: string): string {
   return `${TYPE}data-${line.slice(TYPE.length)}`;
@@ -47,6 +55,8 @@ function dataPart(line: string): string {
 export class MessageForm extends EventForm {
   /** What a restart has made void although the client has it, and cannot be told. The response ends there, without `finish`. */
   untold: VoidRange | undefined;
+  /** The ids of the requests that were approved. */
+  readonly approved = new Set<string>();
   readonly #parts = new MessageParts((chunk) => this.write(chunk));
   readonly #asked = new AskedRequests();
   /** The number of the newest envelope that asks. */
@@ -147,8 +157,9 @@ export class MessageForm extends EventForm {
       const toolCallId = callIdOf(request);
       if (!parts.isOpenCall(toolCallId)) parts.call(callOf(request), seq);
       parts.last = seq;
-      if (request.kind === 'approval')
-        parts.add({ type: 'tool-approval-request', approvalId: request.id, toolCallId });
+      if (request.kind !== 'approval') continue;
+      const isKnown = this.shown.version === 6 && this.shown.approved?.has(request.id);
+      parts.add(isKnown ? NOTHING : { type: 'tool-approval-request', approvalId: request.id, toolCallId });
     }
     parts.endStep();
     if (seq > this.shown.answeredUpTo) this.#finish('tool-calls');
@@ -158,8 +169,10 @@ export class MessageForm extends EventForm {
     if (!goesOn) return;
     if (seq > this.shown.since) this.#isShown = true;
     this.#start();
-    for (const [request, answer] of this.#asked.resolved)
+    for (const [request, answer] of this.#asked.resolved) {
+      if (isApproved(answer)) this.approved.add(request.id);
       for (const chunk of chunksOfAnswer(request, answer, this.shown.version)) this.#parts.result(chunk);
+    }
   }
 
   #restart(from: number, seq: number): void {

@@ -4,6 +4,14 @@ import type { CallChunk } from './message-parts.js';
 /** The tools that requests without a call are for the client. */
 const TOOLS = { input: 'request_user_input', auth: 'request_auth' };
 
+/** Why a request has no answer. */
+const UNANSWERED: Record<string, string> = {
+  declined: 'Nobody wanted to answer.',
+  expired: 'Nobody has answered in time.',
+  superseded: 'Withdrawn: the user has sent another message instead of an answer.',
+  cancelled: 'The run was ended before the answer.',
+};
+
 /** The id of the call that a request is for the client. */
 export function callIdOf({ id, kind, toolCallId }: InputRequest): string {
   return kind === 'approval' || kind === 'tool' ? (toolCallId ?? id) : id;
@@ -26,10 +34,12 @@ export function chunksOfAnswer(
   const toolCallId = callIdOf(request);
   const isGiven = outcome === 'answered' || value !== undefined;
   if (request.kind === 'approval') {
-    const decision = isGiven ? (value as ApprovalValue | undefined) : { approved: false };
+    const decision = isGiven
+      ? (value as ApprovalValue | undefined)
+      : { approved: false, reason: UNANSWERED[outcome]! };
     return decision ? chunksOfDecision(toolCallId, request.id, decision, version) : [];
   }
-  if (!isGiven) return [resultOf(toolCallId, `The request was ${outcome}.`, true)];
+  if (!isGiven) return [resultOf(toolCallId, UNANSWERED[outcome], true)];
   if (request.kind !== 'tool') return [resultOf(toolCallId, value ?? null)];
   const { content = null, isError } = (value ?? {}) as Partial<ToolValue>;
   return [resultOf(toolCallId, content, isError)];

@@ -6,6 +6,7 @@ export interface Survey {
   /** What `Shown` has of them. */
   answeredUpTo: number;
   voids: VoidRange[];
+  approved: ReadonlySet<string>;
   /** How many chunks the response has at present. */
   count: number;
 }
@@ -25,8 +26,8 @@ export async function survey(
   for (;;) {
     const form = new MessageForm({ ...shown, answeredUpTo: Infinity, voids });
     const events = await readPresent(agent, owner, form, shown.runId);
-    const { untold, openAt, count } = form;
-    if (!untold) return { answeredUpTo: openAt === undefined ? events : openAt - 1, voids, count };
+    const { untold, openAt, count, approved } = form;
+    if (!untold) return { answeredUpTo: openAt === undefined ? events : openAt - 1, voids, approved, count };
     voids.push(untold);
   }
 }
