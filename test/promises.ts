@@ -703,6 +703,16 @@ export const PROMISES = {
     section: 'module',
     sentence: 'A host imports QueryModule.forRootAsync with options that its providers make.',
   },
+  'module.injected': {
+    section: 'module',
+    sentence:
+      'A factory gets what the host provides under a class of the package; what waits for itself is an error at the start.',
+  },
+  'module.opened': {
+    section: 'module',
+    sentence:
+      'A store, a dispatcher and a tracer may be promises; the start waits for them, and fails with their reason.',
+  },
   'module.answers': {
     section: 'module',
     sentence: 'A handler answers with an Observable, an async iterable, or a promise of one.',

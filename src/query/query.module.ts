@@ -26,6 +26,7 @@ import { shown } from './options/table.js';
 import { Clock } from './platform/clock.js';
 import { Connections } from './platform/connections.js';
 import { HostParsers } from './platform/host-parsers.js';
+import { refuseCircle } from './platform/waiting-providers.js';
 import { AgentHandler, type HandlerFunction } from './ports/agent-handler.js';
 import type { RunListener } from './ports/run-listener.js';
 import { RunStore } from './ports/run-store.js';
@@ -37,6 +38,8 @@ import { SharedStore } from './sharing/shared-store.js';
 import { SseInterceptor } from './sse/sse.interceptor.js';
 
 type GivenHandler = QueryModuleFactoryOptions['handler'];
+
+type ModuleImports = NonNullable<DynamicModule['imports']>;
 
 type ModuleExtras = Omit<QueryModuleExtras, 'handler'>;
 
@@ -94,6 +97,8 @@ export class QueryModule {
   static forRoot<K extends object>(options: TypedModuleOptions<K>): DynamicModule;
   static forRoot(options: QueryModuleOptions & ModuleExtras): DynamicModule;
   static forRoot(options: QueryModuleFactoryOptions & QueryModuleExtras): DynamicModule {
+    // The start tells why a store cannot be opened. Before that, nobody waits, and the process would end.
+    void Promise.allSettled([options.store, options.dispatcher, options.tracer]);
     return ConfigurableModuleClass.forRoot(options);
   }
 
@@ -131,8 +136,9 @@ const { ConfigurableModuleClass, MODULE_OPTIONS_TOKEN } =
     .build();
 
 function mount(definition: DynamicModule, extras: QueryModuleExtras): DynamicModule {
-  const { name, role, handler, listeners = [], imports = [], isGlobal = false } = extras;
-  const declared = (handler ?? {}) as Pick<AgentHandler, 'restarts' | 'sessionErased'>;
+  const { name, role, handler, listeners = [], isGlobal = false } = extras;
+  const imports = definition.imports ?? extras.imports ?? [];
+  const mark = Symbol(`QueryModule ${name ?? ''}`);
   if (name !== undefined && !NAME.test(name)) {
     throw new TypeError(
       `QueryModule: the option "name" is ${shown(name)}; it must have 1 to 64 letters, digits, "_", "-" or ".".`,
@@ -141,19 +147,23 @@ function mount(definition: DynamicModule, extras: QueryModuleExtras): DynamicMod
   return {
     module: QueryModule,
     global: isGlobal,
-    imports: definition.imports ?? imports,
+    imports: [...imports, optionsModule(imports, definition.providers)],
     controllers: role === 'worker' ? [] : [controllerAt(extras)],
     providers: [
-      ...(definition.providers ?? []),
+      {
+        provide: mark,
+        inject: [ModulesContainer],
+        useFactory: (modules: ModulesContainer) => refuseCircle(modules, mark, AgentService),
+      },
       {
         provide: Settings,
         inject: [MODULE_OPTIONS_TOKEN],
-        useFactory: (options: QueryModuleFactoryOptions) => new Settings(options, extras),
+        useFactory: (options: QueryModuleFactoryOptions) => Settings.of(options, extras),
       },
       {
         provide: RunHandler,
         inject: [ModuleRef],
-        useFactory: (ref: ModuleRef) => new RunHandler(ref, declared),
+        useFactory: (ref: ModuleRef) => new RunHandler(ref, handler ?? {}),
       },
       ...handlerProviders(handler),
       ...observerProviders(listeners),
@@ -167,6 +177,15 @@ function mount(definition: DynamicModule, extras: QueryModuleExtras): DynamicMod
 }
 
 const NAME = /^[\w.-]{1,64}$/;
+
+/**
+ * The options have a module of their own: its factory gets what the host exports under a class that `QueryModule` provides too,
+ * such as `RunStore`. In that module, Nest would give it the provider of the module, which waits for the options.
+ */
+function optionsModule(imports: ModuleImports, providers: Provider[] = []): DynamicModule {
+  class QueryOptionsModule {}
+  return { module: QueryOptionsModule, imports, providers, exports: providers };
+}
 
 /** Modules that are given the same store must not see each other's runs. A store of the module's own is shared with none. */
 function storeProvider(name = ''): Provider {
@@ -210,7 +229,8 @@ function handlerProviders(given: GivenHandler): Provider[] {
   return [
     {
       provide: AgentHandler,
-      inject: [MODULE_OPTIONS_TOKEN, ModuleRef],
+      // The settings are here because what they refuse has the better sentence.
+      inject: [MODULE_OPTIONS_TOKEN, ModuleRef, Settings],
       useFactory: ({ handler = given }: QueryModuleFactoryOptions, moduleRef: ModuleRef) => {
         if (!isHandlerClass(handler)) return handlerOf(handler);
         new Logger('QueryModule').warn(

@@ -84,12 +84,12 @@ export interface QueryModuleOptions<K extends object = Record<string, unknown>> 
    * handler unchanged. Default: none, so that kwargs are any object.
    */
   kwargs?: Type<K>;
-  /** Keeps runs, sessions and files. Default: `new MemoryRunStore()`, in the memory of this process. */
-  store?: RunStore;
-  /** Brings waiting runs to processes with a free slot. Default: the signals of the store. */
-  dispatcher?: Dispatcher;
-  /** Traces runs: see `RunTracer`. Default: none. */
-  tracer?: RunTracer;
+  /** Keeps runs, sessions and files; or a promise of it. Default: `new MemoryRunStore()`, in the memory of this process. */
+  store?: RunStore | Promise<RunStore>;
+  /** Brings waiting runs to processes with a free slot; or a promise of it. Default: the signals of the store. */
+  dispatcher?: Dispatcher | Promise<Dispatcher>;
+  /** Traces runs: see `RunTracer`; or a promise of it. Default: none. */
+  tracer?: RunTracer | Promise<RunTracer>;
   /**
    * Returns the owner of a request; undefined for `anonymous`. The guards of the host have run before: they authenticate. An
    * owner never sees the runs, sessions and idempotency keys of another.

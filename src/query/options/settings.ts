@@ -1,3 +1,4 @@
+import { isPromise } from 'node:util/types';
 import type { Query } from '../ports/agent-handler.js';
 import type { Dispatcher } from '../ports/other-processes.js';
 import type { RunStore } from '../ports/run-store.js';
@@ -62,6 +63,7 @@ const RULES: [option: string, must: string, isValid: (value: unknown) => boolean
   ['role', '"all", "api" or "worker"', isOneOf('all', 'api', 'worker')],
   ['rejectMismatchedTypes', 'true or false', (value) => typeof value === 'boolean'],
   ['spoolDirectory', 'the path of a directory', (value) => typeof value === 'string' && value !== ''],
+  ['store', 'a store, such as await openStore(url)', (value) => 'signals' in (Object(value) as object)],
   ['owner', 'a function', isFunction],
   ['admit', 'a function', isFunction],
   ['canAnswer', 'a function', isFunction],
@@ -82,6 +84,10 @@ function isOneOf(...values: unknown[]): (value: unknown) => boolean {
 function isFunction(value: unknown): boolean {
   return typeof value === 'function';
 }
+
+/** The options without promises. */
+type SettledOptions = Omit<QueryModuleFactoryOptions, 'store' | 'dispatcher' | 'tracer'> &
+  Partial<Pick<Settings, 'store' | 'dispatcher' | 'tracer'>>;
 
 /** The options of the module: checked, and with their defaults. */
 export class Settings {
@@ -110,14 +116,27 @@ export class Settings {
   readonly price: QueryModuleOptions['price'];
   readonly owner: (request: CallerRequest) => string | undefined | Promise<string | undefined>;
 
+  /** @throws what a promise is rejected with, and see the constructor */
+  static async of(options: QueryModuleFactoryOptions, extras: QueryModuleExtras): Promise<Settings> {
+    if (Object(options) !== options)
+      throw new TypeError(
+        `QueryModule: the options are ${shown(options)}; the factory must return an object.`,
+      );
+    const { store, dispatcher, tracer } = options;
+    const opened = await Promise.all([store, dispatcher, tracer]);
+    // A promise of nothing is a faulty store, not the default.
+    const settled = { store: opened[0] ?? (store && null), dispatcher: opened[1], tracer: opened[2] };
+    return new Settings({ ...options, ...settled } as SettledOptions, extras);
+  }
+
   /**
-   * Checks the options of the module. An undefined member counts as absent.
+   * Checks the options of the module, when the promises among them are settled. An undefined member counts as absent.
    *
    * @param options as the host or its factory gives them
    * @param extras what the host has given beside them
    * @throws {TypeError} with a line for each option that is unknown or out of its range; or the handler is given twice
    */
-  constructor(options: QueryModuleFactoryOptions, extras: QueryModuleExtras = {}) {
+  constructor(options: SettledOptions, extras: QueryModuleExtras = {}) {
     const { handler, limits, runs, streams, kwargs, store, dispatcher, tracer, webhooks, ...others } =
       options;
     const { owner, admit, canAnswer, budgets, price, rejectMismatchedTypes, spoolDirectory } = others;
@@ -129,6 +148,8 @@ export class Settings {
     }
     const faults: string[] = [];
     faults.push(...unknownMembers(options, MEMBERS));
+    for (const [option, value] of Object.entries({ ...extras, ...options }))
+      if (isPromise(value)) faults.push(`${option} is a promise: write await before it.`);
     this.limits = withDefaults('limits', limits, DEFAULT_BODY_LIMITS, OPTIONS.limits, faults);
     this.runs = withDefaults('runs', runs, RUN_DEFAULTS, OPTIONS.runs, faults);
     this.streams = withDefaults('streams', streams, STREAM_DEFAULTS, OPTIONS.streams, faults);
@@ -150,6 +171,7 @@ export class Settings {
 
     const values: Record<string, unknown> = {
       ...others,
+      store,
       role,
       'runs.disconnect': this.runs.disconnect,
       'runs.sessionPolicy': this.runs.sessionPolicy,
@@ -160,7 +182,7 @@ export class Settings {
       if (value !== undefined && !isValid(value))
         faults.push(`${option} is ${shown(value)}; it must be ${must}.`);
     }
-    if (['api', 'worker'].includes(this.role) && !store?.signals.isShared)
+    if (['api', 'worker'].includes(this.role) && !store?.signals?.isShared)
       faults.push(`role is "${role}"; this needs a store that several processes share, such as Postgres.`);
     if (this.webhooks.endpoints.length > 0 && store && !store.deliveries)
       faults.push('webhooks.endpoints needs a store that keeps deliveries; this one has none.');

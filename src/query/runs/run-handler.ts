@@ -1,3 +1,4 @@
+import type { OnModuleInit } from '@nestjs/common';
 import { ContextIdFactory, type ModuleRef } from '@nestjs/core';
 import { isInRange, type Range, rangeText, shown } from '../options/table.js';
 import { AgentHandler } from '../ports/agent-handler.js';
@@ -25,15 +26,20 @@ export function restartsOf({ restarts = 0 }: AgentHandler): number {
  * for each run; durable dependencies are kept as the host's `ContextIdStrategy` says. `AgentService` depends on this class
  * instead of the handler itself, so that it is a singleton in every case.
  */
-export class RunHandler implements AgentHandler {
+export class RunHandler implements AgentHandler, OnModuleInit {
   #singleton: AgentHandler | undefined;
   #isScoped = false;
 
   /** @param declared the static members of the class that count for a request-scoped handler: without a run, it has no instance */
   constructor(
     private readonly moduleRef: ModuleRef,
-    private readonly declared: Pick<AgentHandler, 'restarts' | 'sessionErased'>,
+    private readonly declared: Partial<AgentHandler & { name: string }>,
   ) {}
+
+  /** @throws {TypeError} the instance of a class, or what a test has put in its place, has no method `handle` */
+  onModuleInit(): void {
+    if (this.#static) this.#checked(this.#static);
+  }
 
   get restarts(): number {
     return this.#static?.restarts ?? this.declared.restarts ?? 0;
@@ -52,7 +58,13 @@ export class RunHandler implements AgentHandler {
     const contextId = ContextIdFactory.getByRequest(request);
     this.moduleRef.registerRequestByContextId(request, contextId);
     const handler = await this.moduleRef.resolve(AgentHandler, contextId, { strict: true });
-    return handler.handle(query, context);
+    return this.#checked(handler).handle(query, context);
+  }
+
+  #checked(handler: Partial<AgentHandler>): AgentHandler {
+    if (typeof handler.handle === 'function') return handler as AgentHandler;
+    const name = this.declared.name ?? handler.constructor.name;
+    throw new TypeError(`QueryModule: the handler ${name} has no method "handle", which answers a query.`);
   }
 
   /** The handler, if there is one for all runs. It exists when the application has started. */
