@@ -1561,6 +1561,10 @@ export const PROMISES = {
     sentence:
       'What the endpoint of AGENT=model refuses ends the run as what it is, without anything of the response.',
   },
+  'model.refused-turns': {
+    section: 'service',
+    sentence: 'What the endpoint of AGENT=model has refused is not sent again, and the conversation goes on.',
+  },
   'model.cancel': {
     section: 'service',
     sentence: 'An acknowledged cancel of a run of AGENT=model has closed the request to the endpoint.',

@@ -39,6 +39,7 @@ const ENTRIES: Record<string, string[]> = {
     'modelFailure',
     'modelUsage',
     'notExecuted',
+    'openTurns',
     'plainTextOf',
     'promptMessages',
     'questionKey',

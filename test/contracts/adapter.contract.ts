@@ -287,6 +287,58 @@ export function adapterContract(harness: AdapterHarness): void {
       expect(spoken[1]!.text).toBe('Hello Ada');
     });
 
+    can('failedQuestion', async () => {
+      const picture = await fixture('picture.png', 'image/png');
+      const asked = ['What is this?', picture];
+      const refuse = { status: 400, body: '{"error":{"message":"The image cannot be decoded"}}' };
+      const refused: ModelStep = { acts: [], refuse };
+      const steps = [says('Hello Ada'), refused, refused, says('Hello'), says('Yes')];
+      const { model, handler } = await start(steps);
+      const turns: TurnInput[] = [];
+      const ask = async (question: TurnInput['question']) => {
+        const context = await contextOf({ sessionId: 'a', runId: `turn-${turns.length + 1}`, turns });
+        const { envelopes, error } = await failing(handler, await queryOf(question), context);
+        turns.push({ question, answer: envelopes, end: endOf(error) });
+        return error;
+      };
+      await ask('My name is Ada');
+      expect((await ask(asked)) as QueryError).toMatchObject({
+        code: 'handler_failed',
+        detail:
+          'The endpoint of the model refused the request with the status 400. Ask again without the files, or in other ' +
+          'words: what was refused is not sent again. The service has logged the cause.',
+      });
+      expect(await ask('And now?')).toBeInstanceOf(QueryError);
+      expect(await ask('Say hello')).toBeUndefined();
+      const known = ['My name is Ada', 'Hello Ada'];
+      expect(spokenTo(model)).toEqual([...known, 'Say hello']);
+      expect(filesFor(model)).toBe(0);
+      expect(await ask('Am I Ada?')).toBeUndefined();
+      expect(spokenTo(model)).toEqual([...known, 'Say hello', 'Hello', 'Am I Ada?']);
+    });
+
+    can('failedAnswer', async () => {
+      const question = ['What is this?', await fixture('picture.png', 'image/png')];
+      const cut: ModelStep = { acts: [text('It is a '), END], then: 'break' };
+      const { model, handler } = await start([cut, says('A tree'), says('Green')]);
+      const session = { sessionId: 'a' };
+      const first = await failing(
+        handler,
+        await queryOf(question),
+        await contextOf({ ...session, runId: 'turn-1' }),
+      );
+      expect(textOf(first.envelopes)).toBe('It is a ');
+      const turns = [{ question, answer: first.envelopes, end: endOf(first.error) }];
+      await answer(handler, await queryOf('Go on'), await contextOf({ ...session, runId: 'turn-2', turns }));
+      const before = ['What is this?[The file "picture.png" is not shown again.]', 'It is a '];
+      expect(spokenTo(model)).toEqual([...before, 'Go on']);
+      expect(filesFor(model)).toBe(0);
+      const more = [...turns, { question: 'Go on', answer: 'A tree' }];
+      const third = await contextOf({ ...session, runId: 'turn-3', turns: more });
+      await answer(handler, await queryOf('The colour?'), third);
+      expect(spokenTo(model)).toEqual([...before, 'Go on', 'A tree', 'The colour?']);
+    });
+
     can('contextTokens', async () => {
       const turns = [
         { question: 'The first question', answer: 'The first answer' },
@@ -384,6 +436,21 @@ export function adapterContract(harness: AdapterHarness): void {
       await eventually(() => model.newest.isAborted);
     });
   });
+}
+
+function endOf(error: unknown): NonNullable<TurnInput['end']> {
+  if (!(error instanceof QueryError)) return { status: 'completed' };
+  return { status: 'failed', error: { code: error.code, message: error.detail } };
+}
+
+/** The texts of the newest request, in order. */
+function spokenTo(model: FakeModel): string[] {
+  return model.newest.messages.filter(({ role }) => role !== 'system').map((said) => said.text);
+}
+
+/** How many files the newest request has. */
+function filesFor(model: FakeModel): number {
+  return model.newest.messages.flatMap(({ files }) => files).length;
 }
 
 /** What a tool result says: some frameworks show it as JSON. */

@@ -1,14 +1,15 @@
 import { type Envelope, log, type Query, type QueryContext, type Turn } from 'nest-agent-query';
 import type { AdapterSettings } from './adapter-options.js';
-import { type AnsweredCall, type AnswerStep, answerSteps } from './answer-steps.js';
+import type { AnsweredCall, AnswerStep } from './answer-steps.js';
 import { type ModelPart, PartReader } from './model-parts.js';
+import { shownTurns } from './shown-turns.js';
 import { estimateTextTokens } from './text-tokens.js';
 
 /** What a model is told in one run: the earlier turns, and the question. */
 export interface Conversation {
   /** The earlier turns, oldest first. Each has an answer. */
   turns: ConversationTurn[];
-  /** What the caller asks now; before it, earlier questions that have no answer. */
+  /** What the caller asks now; before it, earlier questions that were cancelled before their answer. */
   question: ModelPart[];
   /** What callers are told of it: an adapter emits these envelopes first. */
   notes: Envelope[];
@@ -52,8 +53,10 @@ const BYTES_PER_TOKEN_OF_FILE = 64;
 /**
  * Reads the parts of a query and its earlier turns, in a form that an adapter turns into the messages of its framework.
  *
- * A turn without an answer is joined with what the caller asked next: some models refuse two questions without an answer between
- * them. The oldest turns are left out if all together have more than `contextTokens`.
+ * A turn that failed before its answer is left out, because an endpoint that has refused it refuses each request that has it. Of a
+ * turn that failed later, the texts and the calls of tools are given, and a sentence in the place of each file. A turn that was
+ * cancelled before its answer is joined with what the caller asked next: some models refuse two questions without an answer
+ * between them. The oldest turns are left out if all together have more than `contextTokens`.
  *
  * @throws {QueryError} `limit_exceeded`: a file is too large for a model
  *
@@ -72,10 +75,10 @@ export async function readConversation(
   const turns: ConversationTurn[] = [];
   const notes: Envelope[] = [];
   // From the newest on: those that are left out are not even read, because their files take memory.
-  for (const [index, turn] of [...history.entries()].reverse()) {
-    const asked = await reader.read(turn.parts);
+  for (const { turn, index, steps: answer, showsFiles } of shownTurns(history)) {
+    const asked = await reader.read(turn.parts, showsFiles);
     const steps: ConversationStep[] = [];
-    for (const step of answerSteps(turn)) steps.push(await readStep(step, reader, showsAnswerFiles));
+    for (const step of answer) steps.push(await readStep(step, reader, showsAnswerFiles && showsFiles));
     rest -= tokensOf(asked) + steps.reduce((sum, step) => sum + tokensOfStep(step), 0);
     if (rest < 0) {
       const oldest = index === 0 ? 'turn' : `${index + 1} turns`;

@@ -22,6 +22,7 @@ export { callId, fileName, threadOf } from './names.js';
 export { type PromptMessage, promptMessages, type PromptPart, stepMessages } from './prompt-messages.js';
 export { questionKey } from './question-key.js';
 export { shownResult } from './shown-result.js';
+export { openTurns } from './shown-turns.js';
 export { StepGate } from './step-gate.js';
 export { estimateTextTokens } from './text-tokens.js';
 export { toolFailure } from './tool-failure.js';

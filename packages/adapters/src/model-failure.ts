@@ -81,7 +81,8 @@ function ofResponse({ status, text }: ErrorFacts): Failure | undefined {
     return ['unavailable', `The endpoint of the model failed with the status ${status}. Try again later.`];
   return [
     'handler_failed',
-    `The endpoint of the model refused the request with the status ${status}. The service has logged the cause.`,
+    `The endpoint of the model refused the request with the status ${status}. Ask again without the files, or in other ` +
+      'words: what was refused is not sent again. The service has logged the cause.',
   ];
 }
 

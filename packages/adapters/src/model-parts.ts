@@ -41,11 +41,15 @@ export class PartReader {
     private readonly textOf: (part: FilePart, context: QueryContext) => Promise<string> = plainTextOf,
   ) {}
 
-  /** @throws {QueryError} `limit_exceeded`: a file of the query, or all files together, are too large for a model */
-  async read(parts: readonly (QueryPart | Turn['parts'][number])[]): Promise<ModelPart[]> {
+  /**
+   * @param showsFiles whether the model gets the files. If not, it gets a sentence in the place of each. Default true
+   * @throws {QueryError} `limit_exceeded`: a file of the query, or all files together, are too large for a model
+   */
+  async read(parts: readonly (QueryPart | Turn['parts'][number])[], showsFiles = true): Promise<ModelPart[]> {
     const read: ModelPart[] = [];
     for (const part of parts) {
       if (part.type === 'text') read.push({ type: 'text', text: part.text });
+      else if (!showsFiles) read.push(notShown(part));
       else read.push('file' in part ? await this.#file(part) : await this.earlierFile(part));
     }
     return read;
@@ -55,7 +59,7 @@ export class PartReader {
   async earlierFile(file: AnswerFile): Promise<ModelPart> {
     const part = await this.#keptFile(file);
     if (part && this.#hasRoomFor(part.file.size)) return this.#file(part);
-    return { type: 'text', text: `[The file ${JSON.stringify(file.name)} is not shown again.]` };
+    return notShown(file);
   }
 
   async #keptFile({ name, mimeType, sha256 }: AnswerFile): Promise<FilePart | undefined> {
@@ -104,6 +108,10 @@ function kindOf(mimeType: string): FileKind | undefined {
 export async function plainTextOf(part: FilePart): Promise<string> {
   if (!(await isTextFile(part))) return 'The content of this file cannot be shown as text.';
   return fileText(part);
+}
+
+function notShown({ name }: { name: string }): ModelPart {
+  return { type: 'text', text: `[The file ${JSON.stringify(name)} is not shown again.]` };
 }
 
 function framed({ name }: FilePart, mimeType: string, text: string): string {

@@ -4,7 +4,9 @@ import type { Envelope, Query, QueryContext, Turn } from 'nest-agent-query';
 import {
   type AdapterSettings,
   type ConversationStep,
+  answerSteps,
   type ModelPart,
+  openTurns,
   readConversation,
 } from 'nest-agent-query-adapters';
 import { type Block, kindOf } from './content-pieces.js';
@@ -68,10 +70,28 @@ export function idOf(runId: string, index: number): string {
 
 /** Whether the adapter has made a message, and not the graph. */
 export function isGiven(id: string | undefined, { history, runId }: QueryContext): boolean {
+  return isOfRun(id, runId) || history.some((turn) => isOfRun(id, turn.runId));
+}
+
+/** Whether the adapter has made a message of a run. */
+export function isOfRun(id: string | undefined, runId: string): boolean {
   const end = id?.lastIndexOf(':') ?? -1;
-  if (end === -1) return false;
-  const run = id!.slice(0, end);
-  return run === runId || history.some((turn) => turn.runId === run);
+  return end !== -1 && id!.slice(0, end) === runId;
+}
+
+/**
+ * The newest turns, if one of them failed in such a way that a model may refuse each request that has it: before its answer, or with
+ * a file. After any other failure, the graph goes on with what it has done.
+ */
+export function turnsWithFailure(history: readonly Turn[]): Turn[] {
+  const open = openTurns(history);
+  const isRefused = (turn: Turn) =>
+    turn.end.status === 'failed' && (answerSteps(turn).length === 0 || hasFiles(turn));
+  return open.some(isRefused) ? open : [];
+}
+
+function hasFiles({ parts, envelopes }: Turn): boolean {
+  return [...parts, ...envelopes].some(({ type }) => type === 'file');
 }
 
 /** A list with one text is a text: every model takes that. */

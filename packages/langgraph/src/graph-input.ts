@@ -1,5 +1,5 @@
 import { type BaseMessage, ToolMessage } from '@langchain/core/messages';
-import type { Envelope, Query, QueryContext } from 'nest-agent-query';
+import type { Envelope, Query, QueryContext, Turn } from 'nest-agent-query';
 import type { GraphMessage } from './answer-reader.js';
 import { idOf, messagesOf } from './conversation.js';
 import type { LangGraphSettings } from './graph-options.js';
@@ -9,15 +9,17 @@ import type { ThreadState } from './thread.js';
  * What a graph is given for a query, and what callers are told of it. What an earlier run has asked is no longer open.
  *
  * @param state of the thread; undefined if the graph does not know the session
+ * @param failed the newest turns, which were taken back from the thread
  * @throws {QueryError} `limit_exceeded`: a file is too large for a model
  */
 export async function inputOf<K extends object>(
   query: Query<K>,
   context: QueryContext,
   state: ThreadState | undefined,
+  failed: readonly Turn[],
   settings: LangGraphSettings<K>,
 ): Promise<{ input: unknown; notes: Envelope[] }> {
-  const history = state ? [] : context.history;
+  const history = state ? failed : context.history;
   const { messages: asked, notes } = await messagesOf(query, context, settings, history);
   const messages = state ? [...missingResults(state.messages, context.runId), ...asked] : asked;
   const input = settings.input ? await settings.input(messages, query, context) : { messages };

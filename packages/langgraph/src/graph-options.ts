@@ -7,6 +7,7 @@ import type { AdapterOptions, AdapterSettings } from 'nest-agent-query-adapters'
 export interface CompiledGraph {
   stream(input: unknown, options?: object): Promise<AsyncIterable<unknown>>;
   getState(config: object): Promise<{ values: unknown; next: readonly string[] }>;
+  updateState(config: object, values: null): Promise<unknown>;
   checkpointer?: Checkpointer | boolean | undefined;
   interruptBefore?: unknown;
   interruptAfter?: unknown;
@@ -21,6 +22,9 @@ export interface Checkpointer {
 /** A checkpoint, as a checkpointer returns it. */
 export interface CheckpointTuple {
   config: { configurable?: Record<string, unknown> };
+  /** The checkpoint before it. */
+  parentConfig?: object;
+  metadata?: { source?: string };
   pendingWrites?: readonly (readonly [task: string, name: string, value: unknown])[];
 }
 

@@ -3,7 +3,7 @@ import { type Envelope, type Query, type QueryContext, result } from 'nest-agent
 import { HandedOver, textForLog } from 'nest-agent-query/agents';
 import { threadOf, toolFailure } from 'nest-agent-query-adapters';
 import { AnswerReader, isChunk, markOf, messagesIn } from './answer-reader.js';
-import { isGiven } from './conversation.js';
+import { isGiven, isOfRun, turnsWithFailure } from './conversation.js';
 import { langGraphFailure, threadLost } from './failures.js';
 import { configOf } from './graph-config.js';
 import { eventOf, isEnvelope, isOfSubgraph, structuredIn, type TaskEvent } from './graph-events.js';
@@ -100,10 +100,12 @@ export class GraphRun<K extends object> {
     const saved = context.resumed?.state as Position | undefined;
     this.#structured = saved?.structured;
     if (saved?.isDone) return 'end';
+    const failed = turnsWithFailure(context.history);
+    if (!saved) await this.#thread?.takeBack((id) => failed.some(({ runId }) => isOfRun(id, runId)));
     const state = await this.#thread?.state();
     if (saved && state && state.checkpoint !== saved.before) return this.#continue(state, saved);
     if (saved?.at !== undefined) throw threadLost();
-    const { input, notes } = await inputOf(query, context, state, settings);
+    const { input, notes } = await inputOf(query, context, state, failed, settings);
     for (const note of notes) this.#reader.add(note);
     this.#position = { before: state?.checkpoint ?? null };
     if (this.#storesSteps) await this.#checkpoint();

@@ -50,6 +50,36 @@ export class Thread {
     return messagesIn((await this.graph.getState(this.#at(checkpoint))).values);
   }
 
+  /**
+   * Goes back to before the oldest of some executions, if it has one of them. Their checkpoints are kept, as those of a branch.
+   *
+   * @param isOf whether a message with this id is of one of them
+   */
+  async takeBack(isOf: (id: string | undefined) => boolean): Promise<void> {
+    const newest = await this.graph.checkpointer.getTuple(this.#at());
+    let tuple = newest;
+    while (tuple && (await this.#messagesAt(tuple)).some(({ id }) => isOf(id)))
+      tuple = await this.#beforeExecution(tuple);
+    if (tuple === newest) return;
+    if (tuple) await this.graph.updateState(tuple.config, null);
+    else await this.delete();
+  }
+
+  async #messagesAt({ config }: CheckpointTuple): Promise<GraphMessage[]> {
+    return messagesIn((await this.graph.getState(config)).values);
+  }
+
+  /** The last checkpoint before the execution that has made a checkpoint; undefined if there is none. */
+  async #beforeExecution(made: CheckpointTuple): Promise<CheckpointTuple | undefined> {
+    let tuple: CheckpointTuple | undefined = made;
+    while (tuple && tuple.metadata?.source !== 'input') tuple = await this.#parentOf(tuple);
+    return tuple && this.#parentOf(tuple);
+  }
+
+  async #parentOf({ parentConfig }: CheckpointTuple): Promise<CheckpointTuple | undefined> {
+    return parentConfig && this.graph.checkpointer.getTuple(parentConfig);
+  }
+
   async delete(): Promise<void> {
     await this.graph.checkpointer.deleteThread(this.id);
   }

@@ -35,6 +35,23 @@ export const mastraHarness: AdapterHarness = {
   cannot: {},
 };
 
+/**
+ * Mastra, with a memory.
+ *
+ * @param memory of the test that is executed
+ */
+export function mastraMemoryHarness(memory: () => AgentConfig['memory']): AdapterHarness {
+  return {
+    name: 'mastra, with a memory',
+    create: (model, tools, options) =>
+      fromMastra(mastraAgent(model, tools, { memory: memory() } as Partial<AgentConfig>), {
+        ...options,
+        stream: () => WITHOUT_RETRIES,
+      }),
+    cannot: {},
+  };
+}
+
 /** Mastra, with tools that ask, and the storage that this needs. */
 export const mastraAskingHarness: AskingHarness = {
   name: 'mastra',

@@ -8,7 +8,7 @@ import { openAIAgentsFailure, noOutput } from './failures.js';
 import type { AnyAgent, Framework } from './framework.js';
 import { keptState, restoredState } from './kept-state.js';
 import { agentNamed, type KeptSteps } from './kept-steps.js';
-import { memoryOf } from './memory.js';
+import { RunMemory } from './memory.js';
 import type { OpenAIAgentsSettings } from './openai-agents-options.js';
 import { itemsOf } from './question.js';
 
@@ -33,6 +33,7 @@ export class AgentRun<K extends object> {
   #input: AgentInputItem[] = [];
   /** The context of the tools. */
   #toolContext: unknown;
+  #memory: RunMemory | undefined;
 
   constructor(
     private readonly equipment: Equipment<K>,
@@ -52,6 +53,7 @@ export class AgentRun<K extends object> {
   async *envelopes(): AsyncGenerator<Envelope> {
     const { signal } = this.context;
     let hasBegun = false;
+    let isComplete = false;
     try {
       for (let input: AgentInput | undefined = yield* this.#begin(); input; input = await this.#decided()) {
         const stream = (this.#stream = new AgentStream(signal));
@@ -68,6 +70,7 @@ export class AgentRun<K extends object> {
         }
         if (signal.aborted) return;
       }
+      isComplete = true;
       yield* this.#usageBesides();
       if (signal.aborted) return;
       const { finalOutput } = this.#stream.result;
@@ -79,8 +82,10 @@ export class AgentRun<K extends object> {
       // The framework gives a refusal as an error only.
       if (error instanceof framework.ModelRefusalError) yield message(error.refusal);
       yield* this.#usageBesides();
-      if (!(error instanceof framework.ModelRefusalError))
-        throw openAIAgentsFailure(framework, error, hasBegun);
+      isComplete = error instanceof framework.ModelRefusalError;
+      if (!isComplete) throw openAIAgentsFailure(framework, error, hasBegun);
+    } finally {
+      if (!isComplete) await this.#memory?.takeBack();
     }
   }
 
@@ -92,11 +97,13 @@ export class AgentRun<K extends object> {
   async *#begin(): AsyncGenerator<Envelope, AgentInput | undefined> {
     const { agent, settings, framework } = this.equipment;
     this.#toolContext = await settings.context?.(this.query, this.context);
-    const memory = settings.session && (await memoryOf(settings.session, this.context));
-    // A fork is not known to the memory, and neither is a session whose turns were replaced.
-    const knowsSession = memory !== undefined && (await memory.getItems(1)).length > 0;
-    const { items, notes } = await itemsOf(this.query, this.context, settings, knowsSession);
     const kept = this.#kept;
+    const memory =
+      settings.session && (await RunMemory.open(settings.session, this.context, kept?.addedToMemory));
+    this.#memory = memory;
+    // A fork is not known to the memory, and neither is a session whose turns were replaced.
+    const knowsSession = memory !== undefined && !(await memory.isEmpty());
+    const { items, notes } = await itemsOf(this.query, this.context, settings, knowsSession);
     // Callers have the notes of the attempt that has asked.
     if (!kept?.state) yield* notes;
     this.#input = kept ? [...items, ...kept.items] : items;
@@ -111,8 +118,8 @@ export class AgentRun<K extends object> {
 
   async #start(input: AgentInput): Promise<void> {
     const { runner, settings } = this.equipment;
-    const { maxTurns, session } = settings;
-    const memory = session && (await memoryOf(session, this.context));
+    const { maxTurns } = settings;
+    const session = this.#memory?.session;
     const filter = runner.config.callModelInputFilter;
     await this.#stream.start(
       ({ beforeModel, signal }) =>
@@ -124,7 +131,7 @@ export class AgentRun<K extends object> {
             await beforeModel();
             return filter ? filter(args) : args.modelData;
           },
-          ...(memory && { session: memory }),
+          ...(session && { session }),
           ...(maxTurns !== undefined && { maxTurns }),
         }),
       (event) => this.#events.take(event),
@@ -150,7 +157,11 @@ export class AgentRun<K extends object> {
   }
 
   #keptWith(agent: string, items: AgentInputItem[]): KeptSteps {
-    return { agent, items, asked: this.#approvals.asked };
+    const addedToMemory = this.#memory?.added;
+    return {
+      ...{ agent, items, asked: this.#approvals.asked },
+      ...(addedToMemory !== undefined && { addedToMemory }),
+    };
   }
 
   /** Stores what was done so far, if there may be another attempt. */

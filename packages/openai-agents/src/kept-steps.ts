@@ -11,6 +11,8 @@ export interface KeptSteps {
   items: AgentInputItem[];
   /** The keys of the questions that were answered. */
   asked?: readonly string[];
+  /** How many items the run has added to the memory; absent if there is none, or nobody knows. */
+  addedToMemory?: number;
   /** Present if the run asks: how the framework goes on after the items. */
   state?: KeptState;
 }

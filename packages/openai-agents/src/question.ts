@@ -7,13 +7,15 @@ import {
   callId,
   type ConversationStep,
   type ModelPart,
+  openTurns,
   readConversation,
 } from 'nest-agent-query-adapters';
 
 type Content = Exclude<UserMessageItem['content'], string>[number];
 
 /**
- * Makes the input of an agent of a query and, unless the agent remembers them, of the turns before it.
+ * Makes the input of an agent of a query and, unless the agent remembers them, of the turns before it. A memory does not have
+ * the turns after the newest one that was completed.
  *
  * @returns the input, and what callers are told of it
  * @throws {QueryError} `limit_exceeded`: a file is too large for a model
@@ -24,7 +26,7 @@ export async function itemsOf(
   settings: AdapterSettings,
   knowsSession: boolean,
 ): Promise<{ items: AgentInputItem[]; notes: Envelope[] }> {
-  const history = knowsSession ? [] : context.history;
+  const history = knowsSession ? openTurns(context.history) : context.history;
   const { turns, question, notes } = await readConversation(query, context, { ...settings, history });
   const earlier = turns.flatMap(({ runId, parts, steps }) => [
     userItem(parts),

@@ -5,7 +5,14 @@ import { z } from 'zod';
 import { FakeModel, type ModelAct, type ModelStep } from '../../../test/contracts/adapters/fake-model.js';
 import { FakeFrameworkModel } from './harness.js';
 import { deferred, eventually } from '../../../test/support/conditions.js';
-import { type AgentHandler, type Envelope, type Query, QueryError } from 'nest-agent-query';
+import {
+  type AgentHandler,
+  type Envelope,
+  type Query,
+  QueryError,
+  toolCall,
+  toolResult,
+} from 'nest-agent-query';
 import { HandedOver } from 'nest-agent-query/agents';
 import { collect, contextOf, queryOf, type TestContext } from 'nest-agent-query/testing';
 import {
@@ -153,6 +160,40 @@ describe('An agent of OpenAI Agents', () => {
       const { handler } = agentOf([says('Hello')], {}, { session });
       await ask(handler);
       expect(refs).toEqual([]);
+    });
+
+    it('has nothing of a run that failed or was cancelled, and the next run has its text once', async () => {
+      const tools = [toolOf({})];
+      const refuse = { status: 400, body: '{"error":{"message":"No"}}' };
+      const held = { acts: [{ type: 'text', text: 'Half' } as const], then: 'hold' } as const;
+      const steps = [says('1'), calls('act'), { acts: [], refuse }, held, says('4'), says('5')];
+      const { model, handler } = agentOf(steps, { tools }, { session });
+      const inSession = { owner: 'ann', sessionId: 's' };
+      const one = { question: 'one', answer: '1' };
+      await ask(handler, 'one', await contextOf(inSession));
+      await expect(ask(handler, 'two', await contextOf({ ...inSession, turns: [one] }))).rejects.toThrow(
+        '400',
+      );
+      const memory = memories.get(refs[0]!.key)!;
+      expect(await memory.getItems()).toHaveLength(2);
+
+      const called = [toolCall('call-1', 'act', {}), toolResult('call-1', 'secret')];
+      const end = { status: 'failed', error: { code: 'handler_failed', message: '400' } } as const;
+      const two = { question: 'two', answer: called, end };
+      const context = await contextOf({ ...inSession, turns: [one, two] });
+      const stopped = ask(handler, 'three', context);
+      await eventually(() => model.requests.length === 4);
+      context.abort();
+      await stopped;
+      expect(await memory.getItems()).toHaveLength(2);
+
+      const three = { question: 'three', answer: 'Half', end: { status: 'cancelled' } as const };
+      await ask(handler, 'four', await contextOf({ ...inSession, turns: [one, two, three] }));
+      const turns = [one, two, three, { question: 'four', answer: '4' }];
+      await ask(handler, 'five', await contextOf({ ...inSession, turns }));
+      const said = model.newest.messages.filter(({ text }) => text !== '').map(({ text }) => text);
+      expect(said).toEqual(['one', '1', 'two', 'three', 'Half', 'four', '4', 'five']);
+      expect(JSON.stringify(model.newest.messages)).not.toContain('secret');
     });
 
     it('has each message once after a restart', async () => {

@@ -6,6 +6,7 @@ import {
   type ModelRequest as FrameworkRequest,
   type ModelResponse,
   Runner,
+  type Session,
   type StreamEvent,
   tool,
   Usage,
@@ -29,6 +30,19 @@ export const openAIAgentsHarness: AdapterHarness = {
     backPressure: 'the framework reads an answer of a model as fast as it comes',
   },
 };
+
+/**
+ * OpenAI Agents, with sessions of the framework.
+ *
+ * @param session the memory of the test that is executed
+ */
+export function openAIAgentsMemoryHarness(session: () => Session): AdapterHarness {
+  return {
+    ...openAIAgentsHarness,
+    name: 'openai-agents, with a session of the framework',
+    create: (model, tools, options) => openAIAgentsHandler(model, tools, { ...options, session }),
+  };
+}
 
 /** OpenAI Agents, with tools that ask. */
 export const openAIAgentsAskingHarness: AskingHarness = {

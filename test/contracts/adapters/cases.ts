@@ -13,6 +13,8 @@ export const ADAPTER_CASES = {
   cancel: 'A cancel in the middle of a token',
   secondTurn: 'A second turn that needs the result of the tool of the first',
   history: 'History: texts and files of earlier turns',
+  failedQuestion: 'A question that failed before its answer is not sent again',
+  failedAnswer: 'Of an answer that failed, the text is sent again, and no file',
   contextTokens: 'The oldest turns are left out beyond `contextTokens`',
   erasure: 'The memory is erased with the session',
   checkpoint: 'A checkpoint after each step, and a restart from it',

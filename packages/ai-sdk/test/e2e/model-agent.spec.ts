@@ -274,6 +274,42 @@ describeOnOneAdapter('The agent model on %s', (adapter) => {
     expect(endpoint.getRequests().length).toBe(1);
   });
 
+  it(promise('model.refused-turns', 'an image, and a word'), async () => {
+    const strict = await RemoteServer.start();
+    const bodies: string[] = [];
+    strict.answers((response, { body }) => {
+      bodies.push(body);
+      const isRefused = body.includes('image_url') || body.includes('forbidden');
+      response.writeHead(isRefused ? 400 : 200, {
+        'Content-Type': isRefused ? 'application/json' : 'text/event-stream',
+      });
+      if (isRefused) return void response.end('{"error":{"message":"I cannot take this"}}');
+      const choices = [{ index: 0, delta: { content: 'Hello' }, finish_reason: 'stop' }];
+      response.end(`data: ${JSON.stringify({ choices })}\n\ndata: [DONE]\n\n`);
+    });
+    const { url } = await start({ baseUrl: strict.url, inputs: ['image'], retries: 0 });
+    const kwargs = { session_id: 'a' };
+    const picture = file('a.png', 'image/png', await readFile(new URL('picture.png', FIXTURES)));
+    const parts = [{ type: 'text', text: 'What is this?' }, picture];
+    const done = async (query: object) =>
+      (await (await request(url, {}, JSON.stringify({ ...query, kwargs }))).allEnvelopes()).at(-1)!
+        .data as Done;
+    const message =
+      'The endpoint of the model refused the request with the status 400. Ask again without the files, or in other ' +
+      'words: what was refused is not sent again. The service has logged the cause.';
+    const failed = { status: 'failed', error: { code: 'handler_failed', message } };
+    expect(await done({ parts })).toEqual(failed);
+    expect(await done({ parts: [{ type: 'text', text: 'A forbidden word' }] })).toEqual(failed);
+    expect(await done({ parts: [{ type: 'text', text: 'Say hello' }] })).toEqual(COMPLETED);
+    expect(await done({ parts: [{ type: 'text', text: 'And again' }] })).toEqual(COMPLETED);
+    expect((JSON.parse(bodies.at(-1)!) as ChatRequest).messages).toEqual([
+      { role: 'user', content: 'Say hello' },
+      { role: 'assistant', content: 'Hello' },
+      { role: 'user', content: 'And again' },
+    ]);
+    await strict.stop();
+  });
+
   it(promise('model.cancel', 'in the middle of the stream'), async () => {
     const talking = await RemoteServer.start();
     const closed = deferred();
