@@ -66,7 +66,12 @@ export default tseslint.config(
   {
     // They import the package by its name, whose types exist only after a build: test/examples.spec.ts,
     // packages/create/src/create.spec.ts and `npm run hosts` check them.
-    files: ['examples/**/*.ts', 'packages/create/template/**/*.ts', 'test/matrix/application/**/*.ts'],
+    files: [
+      'examples/**/*.ts',
+      'examples/**/*.tsx',
+      'packages/create/template/**/*.ts',
+      'test/matrix/application/**/*.ts',
+    ],
     extends: [tseslint.configs.disableTypeChecked],
   },
   {

@@ -9,6 +9,9 @@ const missing = [
     ? []
     : ['/packages/mcp/test/conformance']),
   ...(existsSync(new URL('test/browser/node_modules', import.meta.url)) ? [] : ['/test/browser/']),
+  ...(existsSync(new URL('examples/front-end/node_modules', import.meta.url))
+    ? []
+    : ['/test/browser/front-end']),
 ];
 
 /**

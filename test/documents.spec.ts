@@ -86,6 +86,12 @@ describe('The packed packages', () => {
     expect(broken).toEqual([]);
   });
 
+  it('have nothing that is installed or built for an example', () => {
+    const paths = packed.flatMap(({ files }) => files.map(({ path }) => path));
+    expect(paths.filter((path) => /^examples\/.*\/(?:node_modules|dist)\//.test(path))).toEqual([]);
+    expect(paths).toContain('examples/front-end/src/chat.tsx');
+  });
+
   it('have pictures of less than 150 kB in all', () => {
     const pictures = packed[0]!.files.filter(({ path }) => /^docs\/.*\.(?:webp|png)$/.test(path));
     expect(pictures.map(({ path }) => path)).toEqual(['docs/page.webp', 'docs/resumed.webp']);

@@ -1,5 +1,5 @@
 /**
- * Tests the page, the typed client and the example of a page in Chromium, with packages of its own.
+ * Tests the page, the typed client and the examples of pages in Chromium, with packages of its own.
  *
  *   npm run browser
  */
@@ -12,6 +12,7 @@ import { npm, run, withPackages } from '../matrix/commands.mjs';
 const SHOWN = { isShown: true };
 
 await withPackages(import.meta.dirname);
+await withPackages(join(import.meta.dirname, '../../examples/front-end'));
 // Unpacked once: suites that start side by side would execute what another one still writes.
 const { default: chromium } = await import('@sparticuz/chromium');
 await chromium.executablePath();

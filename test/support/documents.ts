@@ -17,6 +17,7 @@ export const DOCUMENTS = [
   '.',
   'docs',
   'examples/browser',
+  'examples/front-end',
   'examples/nest-host',
   'examples/redis-store',
 ].flatMap((folder) =>

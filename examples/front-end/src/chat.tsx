@@ -1,0 +1,109 @@
+import { useChat } from '@ai-sdk/react';
+import {
+  DefaultChatTransport,
+  getToolName,
+  isToolUIPart,
+  lastAssistantMessageIsCompleteWithApprovalResponses,
+  type UIMessage,
+} from 'ai';
+import { type FormEvent, useRef } from 'react';
+
+const transport = new DefaultChatTransport({ api: '/ai/chat' });
+
+interface ChatProps {
+  chatId: string;
+  /** What the service has of this conversation, with what it asks. */
+  messages: UIMessage[];
+  /** Loads the conversation again. */
+  onReload: () => void;
+}
+
+export function Chat({ chatId, messages: earlier, onReload }: ChatProps) {
+  const chosen = useRef<HTMLInputElement>(null);
+  const { messages, sendMessage, status, stop, error, addToolApprovalResponse } = useChat({
+    id: chatId,
+    messages: earlier,
+    transport,
+    // Goes on with an answer that is not complete yet.
+    resume: true,
+    // Sends what the user has decided.
+    sendAutomaticallyWhen: lastAssistantMessageIsCompleteWithApprovalResponses,
+  });
+  const isBusy = status === 'submitted' || status === 'streaming';
+
+  const send = (event: FormEvent<HTMLFormElement>) => {
+    event.preventDefault();
+    const text = String(new FormData(event.currentTarget).get('text'));
+    const files = chosen.current!.files!;
+    if (text.trim() === '' && files.length === 0) return;
+    void sendMessage({ text, files });
+    event.currentTarget.reset();
+  };
+
+  const cancel = async () => {
+    // Of itself, `stop` closes the connection only, and the agent goes on for a while.
+    await fetch(`/ai/chat/${encodeURIComponent(chatId)}/stop`, { method: 'POST' });
+    await stop();
+  };
+
+  return (
+    <>
+      <ol>
+        {messages.map((message) => (
+          <li key={message.id} className={message.role}>
+            {message.parts.map((part, index) => (
+              <Part key={index} part={part} onDecision={addToolApprovalResponse} />
+            ))}
+          </li>
+        ))}
+      </ol>
+      {error && (
+        <p role="alert">
+          {sentenceOf(error)} <button onClick={onReload}>Load again</button>
+        </p>
+      )}
+      <form className="ask" onSubmit={send}>
+        <input name="text" placeholder="Ask the agent" autoComplete="off" />
+        <input ref={chosen} type="file" multiple />
+        {isBusy ? (
+          <button type="button" onClick={cancel}>
+            Stop
+          </button>
+        ) : (
+          <button>Send</button>
+        )}
+      </form>
+    </>
+  );
+}
+
+interface PartProps {
+  part: UIMessage['parts'][number];
+  onDecision: (decision: { id: string; approved: boolean }) => void;
+}
+
+function Part({ part, onDecision }: PartProps) {
+  if (part.type === 'text') return <p>{part.text}</p>;
+  if (part.type === 'file') return <p className="file">{part.filename ?? part.mediaType}</p>;
+  if (!isToolUIPart(part)) return null;
+  const call = `${getToolName(part)} ${JSON.stringify(part.input)}`;
+  if (part.state !== 'approval-requested') return <p className="call">{call}</p>;
+  const decide = (approved: boolean) => onDecision({ id: part.approval.id, approved });
+  return (
+    <section className="approval">
+      <p>The agent asks for your approval: {call}</p>
+      <button onClick={() => decide(true)}>Approve</button>
+      <button onClick={() => decide(false)}>Decline</button>
+    </section>
+  );
+}
+
+/** A refusal of the service is a problem (RFC 9457), one of the server a sentence. */
+function sentenceOf({ message }: Error): string {
+  try {
+    const problem = JSON.parse(message) as { detail?: string; title?: string };
+    return problem.detail ?? problem.title ?? message;
+  } catch {
+    return message;
+  }
+}

@@ -1,0 +1,217 @@
+import { execFile } from 'node:child_process';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { Module, UseGuards } from '@nestjs/common';
+import { AiSdkModule } from 'nest-agent-query-protocols/ai-sdk';
+import type { Browser, Page } from 'playwright-core';
+import { AccessGuard, AccessModule, ownerOf } from '../../src/access/index.js';
+import { message, QueryModule } from '../../src/index.js';
+import { asks, REFUND } from '../support/asking.js';
+import { FRONT_END, type FrontEnd, startFrontEnd, TOKENS } from '../support/front-end.js';
+import { ADAPTERS, type Host, startHost } from '../support/host.js';
+import { ScriptedAgent } from '../support/scripted-agent.js';
+import { startBrowser } from './start-browser.mjs';
+
+const run = promisify(execFile);
+
+// The package with the browser has it for Linux on x64 only.
+const describeWithBrowser = process.platform === 'linux' && process.arch === 'x64' ? describe : describe.skip;
+
+describeWithBrowser('The page of examples/front-end, in Chromium', () => {
+  let folder: string;
+  let browser: Browser;
+  // One for all tests: this browser is a single process, and ends when a page is closed.
+  let page: Page;
+  const faults: string[] = [];
+
+  beforeAll(async () => {
+    folder = await mkdtemp(join(tmpdir(), 'front-end-'));
+    await run('npm', ['run', 'build', '--', '--outDir', folder, '--emptyOutDir'], { cwd: FRONT_END });
+    browser = await startBrowser();
+    page = await browser.newPage();
+    page.setDefaultTimeout(20_000);
+    page.on('pageerror', ({ message: fault }) => faults.push(fault));
+  });
+  afterAll(async () => {
+    await browser.close();
+    await rm(folder, { recursive: true });
+  });
+
+  describe.each(ADAPTERS)('before a service on %s', (adapter) => {
+    let agent: ScriptedAgent;
+    let host: Host;
+    let frontEnd: FrontEnd;
+
+    beforeEach(async () => {
+      agent = new ScriptedAgent();
+      const decorators = [UseGuards(AccessGuard)];
+      const runs = { drainMs: 0, stopDeadlineMs: 100 };
+      @Module({
+        imports: [
+          AccessModule.forRoot({ jwt: TOKENS }),
+          QueryModule.forRoot({ handler: agent.handler, decorators, owner: ownerOf, runs }),
+          AiSdkModule.forRoot({ decorators }),
+        ],
+      })
+      class Service {}
+      host = await startHost(adapter, Service);
+      frontEnd = await startFrontEnd(host.url, folder);
+    });
+    afterEach(async () => {
+      await page.goto('about:blank');
+      await frontEnd.stop();
+      await host.close();
+      expect(faults).toEqual([]);
+    });
+
+    const logIn = async (name: 'ann' | 'bob', address = '/') => {
+      await page.goto(frontEnd.url + address);
+      await page.fill('[name=name]', name);
+      await page.fill('[name=password]', `${name}-1`);
+      await page.click('text=Log in');
+      await page.waitForSelector('.ask');
+    };
+    const logOut = async () => {
+      await page.click('text=Log out');
+      await page.waitForSelector('.login');
+    };
+    const ask = async (text: string) => {
+      await page.fill('[name=text]', text);
+      await page.click('text=Send');
+    };
+    const shows = (text: string) => page.locator('li', { hasText: text }).waitFor();
+    /** The texts of the messages, when the page takes the next one. */
+    const settled = async () => {
+      await page.waitForSelector('button >> text=Send');
+      return page.locator('li').allTextContents();
+    };
+    const reload = async () => {
+      await page.reload();
+      await page.waitForSelector('.ask');
+    };
+
+    it('tells a wrong password', async () => {
+      await page.goto(frontEnd.url);
+      await page.fill('[name=name]', 'ann');
+      await page.fill('[name=password]', 'bob-1');
+      await page.click('text=Log in');
+      await page.locator('[role=alert]', { hasText: 'The name or the password is wrong.' }).waitFor();
+    });
+
+    it('shows an answer while it arrives, goes on with it after a reload, and has it after the end', async () => {
+      await logIn('ann');
+      await ask('Hello');
+      const call = await agent.call(1);
+      call.emit(message('one '));
+      await shows('one');
+      await reload();
+      await shows('one');
+      call.emit(message('two'));
+      await shows('one two');
+      call.finish();
+      expect(await settled()).toEqual(['Hello', 'one two']);
+      await reload();
+      await shows('one two');
+      expect(await settled()).toEqual(['Hello', 'one two']);
+      await ask('Again');
+      const second = await agent.call(2);
+      expect(second.context.history).toHaveLength(1);
+      second.emit(message('three'));
+      await reload();
+      await shows('three');
+      second.finish();
+      expect(await settled()).toEqual(['Hello', 'one two', 'Again', 'three']);
+      expect(agent.calls).toHaveLength(2);
+    });
+
+    it.each([
+      ['Approve', true],
+      ['Decline', false],
+    ])('shows what the agent asks after a reload too, and takes the answer: %s', async (button, approved) => {
+      await logIn('ann');
+      await ask('Refund');
+      const call = await agent.call(1);
+      call.emit(message('Let me see. '));
+      await shows('Let me see.');
+      const answering = asks(call, [REFUND]);
+      await page.waitForSelector('.approval');
+      await reload();
+      await page.waitForSelector('.approval');
+      expect(await page.locator('.approval').count()).toBe(1);
+      await page.click(`.approval >> text=${button}`);
+      expect(await answering).toMatchObject([{ outcome: 'answered', value: { approved } }]);
+      call.emit(message('Well.'));
+      call.finish();
+      await shows('Well.');
+      const texts = ['Refund', `Let me see. refund {"customer":881,"amount":120}Well.`];
+      expect(await settled()).toEqual(texts);
+      await reload();
+      await shows('Well.');
+      expect(await settled()).toEqual(texts);
+      expect(agent.calls).toHaveLength(1);
+    });
+
+    it('stops the agent at once', async () => {
+      await logIn('ann');
+      await ask('Hello');
+      const call = await agent.call(1);
+      call.emit(message('one'));
+      await shows('one');
+      await page.click('text=Stop');
+      await call.stopped;
+      expect(await settled()).toEqual(['Hello', 'one']);
+    });
+
+    it('uploads a file', async () => {
+      await logIn('ann');
+      const buffer = Buffer.alloc(3_000_000, 'a');
+      await page.setInputFiles('[type=file]', { name: 'a.txt', mimeType: 'text/plain', buffer });
+      await ask('Read');
+      const call = await agent.call(1);
+      expect(call.query.parts).toMatchObject([
+        { type: 'file', name: 'a.txt', mimeType: 'text/plain', file: { size: 3_000_000 } },
+        { type: 'text', text: 'Read' },
+      ]);
+      call.finish();
+      await settled();
+    });
+
+    it('shows nothing of one user to the next one, also at the same address', async () => {
+      await logIn('ann');
+      await ask('Refund');
+      const call = await agent.call(1);
+      call.emit(message('A secret.'));
+      await shows('A secret.');
+      const answering = asks(call, [REFUND]);
+      await page.waitForSelector('.approval');
+      const { hash } = new URL(page.url());
+      await logOut();
+      expect(await page.content()).not.toContain('secret');
+      await logIn('bob', `/${hash}`);
+      expect(await settled()).toEqual([]);
+      await ask('Mine');
+      const second = await agent.call(2);
+      expect(second.context.history).toEqual([]);
+      second.emit(message('Yours.'));
+      second.finish();
+      await shows('Yours.');
+      expect(await settled()).toEqual(['Mine', 'Yours.']);
+      await logOut();
+      await logIn('ann', `/${hash}`);
+      await page.click('.approval >> text=Approve');
+      expect(await answering).toMatchObject([{ value: { approved: true } }]);
+      call.finish();
+      expect(await settled()).toEqual(['Refund', 'A secret.refund {"customer":881,"amount":120}']);
+    });
+
+    it('says when the login has ended', async () => {
+      await logIn('ann');
+      await page.context().clearCookies();
+      await ask('Hello');
+      await page.locator('[role=alert]', { hasText: 'Log in first.' }).waitFor();
+      expect(agent.calls).toEqual([]);
+    });
+  });
+});
