@@ -26,6 +26,7 @@ const PACKAGES = [
 
 const STEPS = [
   ['npx', 'tsc', '-b', ...PACKAGES.map((name) => `packages/${name}/tsconfig.build.json`)],
+  [process.execPath, 'build/client.mjs'],
   ['npm', 'run', '--silent', 'build', '-w', 'nest-agent-query-playground'],
   [process.execPath, 'build/fastify.mjs'],
   [process.execPath, 'build/openapi.mjs'],
@@ -37,6 +38,7 @@ const OUTPUTS = [
   ...[...PACKAGES, 'adapters', 'cli', 'client', 'doctor', 'modules'].map(
     (name) => `packages/${name}/dist/build.tsbuildinfo`,
   ),
+  'packages/client/dist/browser.js',
   'dist/playground/page/index.html',
   'dist/fastify/adapter.js',
   'dist/openapi/endpoint.json',

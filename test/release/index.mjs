@@ -6,7 +6,7 @@
  *     npm run release                          # the checks, and npm publish for each package
  */
 import assert from 'node:assert/strict';
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { createRequire } from 'node:module';
 import { tmpdir } from 'node:os';
 import { join, posix, relative } from 'node:path';
@@ -19,6 +19,9 @@ import { entriesOf, packedPackages, ROOT } from './packed.mjs';
 
 /** The most bytes of the client in a page: minified and compressed, without the parser of events. */
 const CLIENT_BYTES = 7_000;
+
+/** The most bytes of the client as one file, with that parser and the licences: compressed. */
+const ONE_FILE_BYTES = 10_500;
 
 const isDryRun = process.argv.includes('--dry-run');
 if (!isDryRun) {
@@ -92,7 +95,9 @@ async function checkClient() {
   assert.deepEqual(output[0].imports, ['eventsource-parser']);
   const bytes = gzipSync(code).length;
   assert.ok(bytes < CLIENT_BYTES, `The client has ${bytes} bytes; it must have fewer than ${CLIENT_BYTES}.`);
-  console.log(`nest-agent-query-client: ${bytes} bytes in a page`);
+  const oneFile = gzipSync(await readFile(join(ROOT, 'packages/client/dist/browser.js'))).length;
+  assert.ok(oneFile < ONE_FILE_BYTES, `browser.js has ${oneFile} bytes; at most ${ONE_FILE_BYTES}.`);
+  console.log(`nest-agent-query-client: ${bytes} bytes in a page, ${oneFile} as one file`);
 }
 
 /** Installs the tarballs in an empty host, and loads there every entry that needs no framework. */
