@@ -353,7 +353,7 @@ usage: 3 tokens in, 4 tokens out
     expect([four, wrong]).toEqual([
       3,
       expect.stringMatching(
-        /^error: The service answered 404, and gave no reason\. \(refused\)\nDoes the service listen there\? --url/,
+        /^error: The service answered 404: Cannot GET \/no\/such\?limit=50 \(refused\)\nDoes the service listen there\? --url/,
       ),
     ]);
   });

@@ -85,7 +85,8 @@ export function redirected(url: string, to: string | null, status?: number): Age
 /**
  * Reads why a request was refused.
  *
- * @param body of the response: a problem (RFC 9457), or anything else
+ * @param body of the response: a problem (RFC 9457), or anything else. Of a text, or of `message` or `error` of other JSON, the first
+ * 200 characters become the message; HTML does not
  * @param retryAfter the header `Retry-After`: seconds, or a date
  *
  * @example
@@ -93,18 +94,27 @@ export function redirected(url: string, to: string | null, status?: number): Age
  */
 export function refusalOf(status: number, body: string, retryAfter: string | null): AgentQueryError {
   const retryAfterMs = retryAfterOf(retryAfter);
+  let reason: unknown = body;
   try {
-    const problem = JSON.parse(body) as Problem;
+    const problem = JSON.parse(body) as Problem & OfOthers;
     if (problem.code && problem.detail)
       return new AgentQueryError(problem.code, problem.detail, { status, problem, retryAfterMs });
+    reason = problem.detail ?? problem.message ?? problem.error;
   } catch {
     // Something between the client and the service has answered.
   }
   const code = status < 500 ? 'refused' : 'unavailable';
-  return new AgentQueryError(code, `The service answered ${status}, and gave no reason.`, {
-    status,
-    retryAfterMs,
-  });
+  const line = typeof reason === 'string' ? reason.replace(/[\p{C}\s]+/gu, ' ').trim() : '';
+  // A page of HTML is no reason.
+  const [text] = /^[^<].{0,199}/u.exec(line) ?? [];
+  const message = `The service answered ${status}${text ? `: ${text}` : ', and gave no reason.'}`;
+  return new AgentQueryError(code, message, { status, retryAfterMs });
+}
+
+/** Where others than the service say why they refuse a request. */
+interface OfOthers {
+  message?: unknown;
+  error?: unknown;
 }
 
 /** `Retry-After` in milliseconds: seconds, or a date (RFC 9110 §10.2.3). */

@@ -20,13 +20,34 @@ describe('The client, sending requests,', () => {
   };
   afterEach(() => service.stop());
 
-  it('tells the status of a refusal that is not of the service', async () => {
-    await start([(_, response) => response.writeHead(413).end('<html>')]);
+  it.each([
+    ['nothing', ''],
+    ['a page', '<html>'],
+    ['a page after spaces', '\ufeff \n<!doctype html>'],
+    ['control characters only', '\0\u001b\u202e\n'],
+    ['JSON without a text', '{"message":{"a":1},"error":["b"]}'],
+    ['JSON that is no object', '[1]'],
+  ])('tells the status of a refusal that is not of the service, and has %s', async (_, body) => {
+    await start([(_request, response) => response.writeHead(413).end(body)]);
     expect(await failureOf(client.ask('x'))).toMatchObject({
       code: 'refused',
       status: 413,
       message: 'The service answered 413, and gave no reason.',
     });
+  });
+
+  it.each([
+    ['a text', 'log in first', 'log in first'],
+    ['a text in several lines', ' log\r\n\tin \u001b[1mfirst\n', 'log in [1mfirst'],
+    ['a text that is too long', '\u{1f600}'.repeat(201), '\u{1f600}'.repeat(200)],
+    ['JSON with a message', '{"message":"log in first","error":"Unauthorized"}', 'log in first'],
+    ['JSON with an error', '{"error":"log in first"}', 'log in first'],
+    ['a problem without a code', '{"title":"Unauthorized","detail":"log in first"}', 'log in first'],
+  ])('tells the reason of a refusal that is not of the service: %s', async (_, body, reason) => {
+    await start([(_request, response) => response.writeHead(401).end(body)]);
+    const refusal = { code: 'refused', status: 401, message: `The service answered 401: ${reason}` };
+    await expect(client.runs()).rejects.toMatchObject(refusal);
+    expect(await failureOf(client.ask('x'))).toMatchObject(refusal);
   });
 
   it('reads the beginning of a refusal that never ends, and closes its connection', async () => {
@@ -37,7 +58,11 @@ describe('The client, sending requests,', () => {
       void refuse(response);
     };
     await start([respond]);
-    expect(await failureOf(client.ask('x'))).toMatchObject({ code: 'refused', status: 400 });
+    expect(await failureOf(client.ask('x'))).toMatchObject({
+      code: 'refused',
+      status: 400,
+      message: `The service answered 400: ${'x'.repeat(200)}`,
+    });
     await closed;
   });
 
