@@ -7,7 +7,7 @@ import { Module, UseGuards } from '@nestjs/common';
 import { AiSdkModule } from 'nest-agent-query-protocols/ai-sdk';
 import type { Browser, Page } from 'playwright-core';
 import { AccessGuard, AccessModule, ownerOf } from '../../src/access/index.js';
-import { message, QueryModule } from '../../src/index.js';
+import { message, QueryError, QueryModule } from '../../src/index.js';
 import { asks, REFUND } from '../support/asking.js';
 import { FRONT_END, type FrontEnd, startFrontEnd, TOKENS } from '../support/front-end.js';
 import { ADAPTERS, type Host, startHost } from '../support/host.js';
@@ -162,6 +162,56 @@ describeWithBrowser('The page of examples/front-end, in Chromium', () => {
       await page.click('text=Stop');
       await call.stopped;
       expect(await settled()).toEqual(['Hello', 'one']);
+      await reload();
+      await shows('Stopped.');
+      expect(await settled()).toEqual(['Hello', 'oneStopped.']);
+    });
+
+    it('takes an approval card away when a newer message takes the place of the answer', async () => {
+      await logIn('ann');
+      await ask('Refund');
+      const call = await agent.call(1);
+      const answering = asks(call, [REFUND]);
+      await page.waitForSelector('.approval');
+      await ask('Leave it');
+      await expect(answering).rejects.toThrow();
+      (await agent.call(2)).finish();
+      expect(await settled()).toHaveLength(4);
+      expect(await page.locator('.approval').count()).toBe(0);
+      await reload();
+      await shows('Stopped.');
+      expect(await page.locator('.approval').count()).toBe(0);
+    });
+
+    it('loads an answer that has ended between the two requests of a reload', async () => {
+      await logIn('ann');
+      await ask('Hello');
+      const call = await agent.call(1);
+      call.emit(message('one'));
+      await shows('one');
+      await page.route('**/stream', async (route) => {
+        call.finish();
+        await host.idle();
+        await route.continue();
+      });
+      await reload();
+      await page.waitForSelector('text=There is no answer yet.');
+      await page.unroute('**/stream');
+      await page.click('text=Load again');
+      await shows('one');
+      expect(await settled()).toEqual(['Hello', 'one']);
+    });
+
+    it('says when the agent has failed, after a reload too', async () => {
+      await logIn('ann');
+      await ask('Hello');
+      const call = await agent.call(1);
+      call.emit(message('one'));
+      call.fail(new QueryError('internal', 'There is no paper left.'));
+      await page.locator('[role=alert]', { hasText: 'There is no paper left.' }).waitFor();
+      await reload();
+      await shows('There is no paper left.');
+      expect(await settled()).toEqual(['Hello', 'oneThere is no paper left.']);
     });
 
     it('uploads a file', async () => {

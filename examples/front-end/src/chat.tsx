@@ -30,6 +30,9 @@ export function Chat({ chatId, messages: earlier, onReload }: ChatProps) {
     sendAutomaticallyWhen: lastAssistantMessageIsCompleteWithApprovalResponses,
   });
   const isBusy = status === 'submitted' || status === 'streaming';
+  const newest = messages.at(-1);
+  // The run may end after the messages were loaded, and before `resume` asks for its answer.
+  const isUnanswered = status === 'ready' && newest?.role === 'user';
 
   const send = (event: FormEvent<HTMLFormElement>) => {
     event.preventDefault();
@@ -52,14 +55,20 @@ export function Chat({ chatId, messages: earlier, onReload }: ChatProps) {
         {messages.map((message) => (
           <li key={message.id} className={message.role}>
             {message.parts.map((part, index) => (
-              <Part key={index} part={part} onDecision={addToolApprovalResponse} />
+              <Part
+                key={index}
+                part={part}
+                // A newer message takes the place of an answer.
+                onDecision={message === newest ? addToolApprovalResponse : undefined}
+              />
             ))}
           </li>
         ))}
       </ol>
-      {error && (
+      {(error || isUnanswered) && (
         <p role="alert">
-          {sentenceOf(error)} <button onClick={onReload}>Load again</button>
+          {error ? sentenceOf(error) : 'There is no answer yet.'}{' '}
+          <button onClick={onReload}>Load again</button>
         </p>
       )}
       <form className="ask" onSubmit={send}>
@@ -79,15 +88,22 @@ export function Chat({ chatId, messages: earlier, onReload }: ChatProps) {
 
 interface PartProps {
   part: UIMessage['parts'][number];
-  onDecision: (decision: { id: string; approved: boolean }) => void;
+  onDecision: ((decision: { id: string; approved: boolean }) => void) | undefined;
+}
+
+/** How a run has ended, where that says more than its answer. */
+interface End {
+  status: 'completed' | 'failed' | 'cancelled';
+  error?: { message: string };
 }
 
 function Part({ part, onDecision }: PartProps) {
   if (part.type === 'text') return <p>{part.text}</p>;
   if (part.type === 'file') return <p className="file">{part.filename ?? part.mediaType}</p>;
+  if (part.type === 'data-done') return <EndOfRun {...(part.data as End)} />;
   if (!isToolUIPart(part)) return null;
   const call = `${getToolName(part)} ${JSON.stringify(part.input)}`;
-  if (part.state !== 'approval-requested') return <p className="call">{call}</p>;
+  if (part.state !== 'approval-requested' || !onDecision) return <p className="call">{call}</p>;
   const decide = (approved: boolean) => onDecision({ id: part.approval.id, approved });
   return (
     <section className="approval">
@@ -96,6 +112,11 @@ function Part({ part, onDecision }: PartProps) {
       <button onClick={() => decide(false)}>Decline</button>
     </section>
   );
+}
+
+function EndOfRun({ status, error }: End) {
+  if (status === 'completed') return null;
+  return <p className="end">{error?.message ?? 'Stopped.'}</p>;
 }
 
 /** A refusal of the service is a problem (RFC 9457), one of the server a sentence. */
