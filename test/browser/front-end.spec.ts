@@ -7,7 +7,7 @@ import { Module, UseGuards } from '@nestjs/common';
 import { AiSdkModule } from 'nest-agent-query-protocols/ai-sdk';
 import type { Browser, Page } from 'playwright-core';
 import { AccessGuard, AccessModule, ownerOf } from '../../src/access/index.js';
-import { message, QueryError, QueryModule } from '../../src/index.js';
+import { file, message, QueryError, QueryModule } from '../../src/index.js';
 import { asks, REFUND } from '../support/asking.js';
 import { FRONT_END, type FrontEnd, startFrontEnd, TOKENS } from '../support/front-end.js';
 import { ADAPTERS, type Host, startHost } from '../support/host.js';
@@ -214,7 +214,7 @@ describeWithBrowser('The page of examples/front-end, in Chromium', () => {
       expect(await settled()).toEqual(['Hello', 'oneThere is no paper left.']);
     });
 
-    it('uploads a file', async () => {
+    it('uploads a file, and has the files of both after a reload', async () => {
       await logIn('ann');
       const buffer = Buffer.alloc(3_000_000, 'a');
       await page.setInputFiles('[type=file]', { name: 'a.txt', mimeType: 'text/plain', buffer });
@@ -224,8 +224,18 @@ describeWithBrowser('The page of examples/front-end, in Chromium', () => {
         { type: 'file', name: 'a.txt', mimeType: 'text/plain', file: { size: 3_000_000 } },
         { type: 'text', text: 'Read' },
       ]);
+      call.emit(file({ name: 'b.txt', mimeType: 'text/plain', content: Buffer.from('An answer') }));
       call.finish();
       await settled();
+      await reload();
+      for (const [name, content] of [
+        ['a.txt', buffer.toString()],
+        ['b.txt', 'An answer'],
+      ]) {
+        const address = await page.locator('a', { hasText: name! }).getAttribute('href');
+        const loaded = await page.evaluate((url) => fetch(url).then((read) => read.text()), address!);
+        expect(loaded === content).toBe(true);
+      }
     });
 
     it('shows nothing of one user to the next one, also at the same address', async () => {

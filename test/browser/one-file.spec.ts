@@ -84,7 +84,7 @@ describeWithBrowser('The page without a bundler of docs/client.md, in Chromium,'
       const { told, text, loaded } = await page.evaluate(async () => {
         const address = '/browser.js';
         const { AgentQueryClient } = (await import(address)) as typeof AgentQuery;
-        const told: number[][] = [];
+        const told: (number | undefined)[][] = [];
         const answer = new AgentQueryClient().ask('Read', {
           files: [new File(['abc'], 'b.txt')],
           onUpload: (...bytes) => told.push(bytes),

@@ -99,7 +99,7 @@ interface End {
 
 function Part({ part, onDecision }: PartProps) {
   if (part.type === 'text') return <p>{part.text}</p>;
-  if (part.type === 'file') return <p className="file">{part.filename ?? part.mediaType}</p>;
+  if (part.type === 'file') return <FileLink {...part} />;
   if (part.type === 'data-done') return <EndOfRun {...(part.data as End)} />;
   if (!isToolUIPart(part)) return null;
   const call = `${getToolName(part)} ${JSON.stringify(part.input)}`;
@@ -111,6 +111,14 @@ function Part({ part, onDecision }: PartProps) {
       <button onClick={() => decide(true)}>Approve</button>
       <button onClick={() => decide(false)}>Decline</button>
     </section>
+  );
+}
+
+function FileLink({ url, filename = 'file' }: { url: string; filename?: string }) {
+  return (
+    <a href={url} download={filename}>
+      {filename}
+    </a>
   );
 }
 
