@@ -1888,6 +1888,11 @@ export const PROMISES = {
     section: 'client',
     sentence: 'The typed client lists, reads and erases runs and sessions.',
   },
+  'client.resumes-session': {
+    section: 'client',
+    sentence:
+      'The typed client returns all turns of a session, and the answer that goes on, whether its run waits, executes or asks.',
+  },
   'client.asks': {
     section: 'client',
     sentence:

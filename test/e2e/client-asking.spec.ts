@@ -89,6 +89,21 @@ describeOnOneAdapter('The typed client, of runs that ask on %s,', (adapter) => {
     expect(answer.requests).toEqual([]);
   });
 
+  it(promise('client.resumes-session', 'also while it asks, with what is open'), async () => {
+    await start();
+    await startAsking('s');
+    const page = new AgentQueryClient({ baseUrl: host.url });
+    const { turns, answer } = await page.resume('s');
+    expect(turns).toEqual([]);
+    for await (const { type } of answer!) if (type === 'input_required') break;
+    expect(answer!.requests.map(({ id }) => id)).toEqual(['refund', 'quarter']);
+    await answer!.respond([APPROVED, QUARTER]);
+    expect(await answer!.text()).toBe('Let me see. true answered Q1');
+    const after = await page.resume('s');
+    expect(after.answer).toBeUndefined();
+    expect(after.turns.map(({ text }) => text)).toEqual(['Let me see. true answered Q1']);
+  });
+
   it(promise('client.inputs'), async () => {
     await start();
     const first = await startAsking('s');

@@ -2,7 +2,13 @@ import { createHash } from 'node:crypto';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { AgentQueryClient, AgentQueryError, type AnswerEnvelope } from '../../packages/client/src/index.js';
+import {
+  AgentQueryClient,
+  AgentQueryError,
+  type AnswerEnvelope,
+  type Turn,
+  type TurnText,
+} from '../../packages/client/src/index.js';
 import {
   type Envelope,
   file,
@@ -12,6 +18,8 @@ import {
   QueryError,
   type QueryModuleOptions,
   reasoning,
+  toolCall,
+  toolResult,
   usage,
 } from '../../src/index.js';
 import { promise } from '../promises.js';
@@ -369,6 +377,60 @@ describeOnOneAdapter('The typed client, of a service on %s,', (adapter) => {
     await client.erase('b/ü');
     expect(await refusalOf(client.session('b/ü'))).toMatchObject({ code: 'not_found' });
     expect((await client.cancel(next.runs[0]!.id)).status).toBe('completed');
+  });
+
+  it(promise('client.resumes-session'), async () => {
+    await start({ runs: { maxRunning: 1 } });
+    // Pages have at most 8 Mi characters.
+    const hits = 'x'.repeat(1_000_000);
+    const texts = Array.from({ length: 10 }, (_, index) => `Q${index}`);
+    for (const text of texts) {
+      const answer = client.ask(text, { sessionId: 's' });
+      (await agent.callFor(text)).emit(toolCall('c', 'search'), toolResult('c', hits));
+      (await agent.callFor(text)).finish();
+      await answer.result();
+    }
+    const questions = ({ turns }: { turns: Turn[] }) =>
+      turns.map(({ parts: [part] }) => (part as TurnText).text);
+    expect((await client.session('s', { limit: 500 })).next).not.toBeNull();
+    const ended = await client.resume('s');
+    expect([questions(ended), ended.answer]).toEqual([texts, undefined]);
+
+    const first = client.ask('first', { sessionId: 's' });
+    const call = await agent.callFor('first');
+    call.emit(message('One '));
+    const second = client.ask('second', { sessionId: 's' });
+    const other = client.ask('other', { sessionId: 'waits' });
+    await Promise.all([second.runId, other.runId]);
+    const executing = await client.resume('s');
+    expect([questions(executing), await executing.answer!.runId]).toEqual([texts, await first.runId]);
+    const waiting = await client.resume('waits');
+    expect([waiting.turns, await waiting.answer!.runId]).toEqual([[], await other.runId]);
+    call.emit(message('two.'));
+    call.finish();
+    expect(await executing.answer!.text()).toBe('One two.');
+    expect(await (await client.resume('s')).answer!.runId).toBe(await second.runId);
+    (await agent.callFor('other')).finish();
+    expect(await waiting.answer!.text()).toBe('');
+    (await agent.callFor('second')).finish();
+    await second.result();
+  });
+
+  it(promise('client.resumes-session', 'and says why it cannot, or is left'), async () => {
+    await start();
+    expect(await refusalOf(client.resume('unknown'))).toMatchObject({ code: 'not_found', status: 404 });
+    await expect(client.resume('')).rejects.toThrow(TypeError);
+    const signal = AbortSignal.abort(new Error('Left.'));
+    await expect(client.resume('s', { signal })).rejects.toThrow('Left.');
+    const answer = client.ask('Hi', { sessionId: 's' });
+    const call = await agent.callFor('Hi');
+    const leaving = new AbortController();
+    const resumed = await client.resume('s', { signal: leaving.signal });
+    const text = resumed.answer!.text();
+    leaving.abort(new Error('Left.'));
+    await expect(text).rejects.toThrow('Left.');
+    call.finish();
+    await answer.result();
   });
 
   it(promise('client.download'), async () => {

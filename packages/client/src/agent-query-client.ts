@@ -10,6 +10,7 @@ import type {
   SessionList,
   SessionPage,
   SessionView,
+  Turn,
   UsageList,
 } from './wire/index.js';
 import { type AgentQueryError, invalidResponse } from './agent-query-error.js';
@@ -66,6 +67,14 @@ export interface RunListOptions extends PageOptions {
   status?: RunStatus | undefined;
   /** Only runs that have all these entries in their metadata. */
   metadata?: Record<string, string> | undefined;
+}
+
+/** A conversation, as a page shows it again. */
+export interface ResumedSession {
+  /** All turns that have ended, oldest first. */
+  turns: Turn[];
+  /** The answer of the run that has not ended, from its first envelope: it waits, executes or asks. Undefined if there is none. */
+  answer: Answer | undefined;
 }
 
 /** What is added up. Days are in UTC, such as `2026-11-25`. */
@@ -205,6 +214,31 @@ export class AgentQueryClient {
   /** Returns turns of a session, oldest first; and the run to follow, if one executes. */
   session(sessionId: string, options: PageOptions<number> = {}): Promise<SessionPage> {
     return this.#connection.json('GET', options, 'sessions', sessionId);
+  }
+
+  /**
+   * Returns all turns of a session, and the answer that goes on if one of its runs has not ended. If several have not, it is that of
+   * the first: call it again when that answer has ended.
+   *
+   * @throws {AgentQueryError} `not_found`: the caller has no such session
+   *
+   * @example
+   * const { turns, answer } = await client.resume('conversation-1');
+   * for (const turn of turns) show(turn);
+   * for await (const envelope of answer ?? []) show(envelope);
+   */
+  async resume(sessionId: string, options: FollowOptions = {}): Promise<ResumedSession> {
+    const all = { signal: options.signal, limit: 500 };
+    // First: a run that ends meanwhile is in the turns.
+    const { runs } = await this.runs({ ...all, session: sessionId });
+    const turns: Turn[] = [];
+    let page: SessionPage | undefined;
+    do {
+      page = await this.session(sessionId, { ...all, after: page?.next ?? 0 });
+      turns.push(...page.turns);
+    } while (page.next);
+    const run = runs.findLast(({ id, endedAt }) => !endedAt && !turns.some(({ runId }) => runId === id));
+    return { turns, answer: run && this.follow(run.id, 0, options) };
   }
 
   /**

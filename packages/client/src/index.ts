@@ -7,6 +7,7 @@ export type {
   AskOptions,
   CallOptions,
   PageOptions,
+  ResumedSession,
   RunListOptions,
   UsageOptions,
 } from './agent-query-client.js';
