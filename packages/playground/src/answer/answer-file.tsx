@@ -13,6 +13,7 @@ const TEXT = 1_000_000;
 
 /** The types of images that are shown, without their parameters. A type such as `image/png+xml` is that of a document. */
 const IMAGES = /^image\/(?:png|jpeg|gif|webp|avif|bmp|svg\+xml)(?=\s*(?:;|$))/i;
+const SVG = /svg/i;
 const TEXTS = /^(?:text\/|application\/(?:json|xml|yaml|javascript|x-ndjson)\b)|\+(?:json|xml)\b/i;
 
 interface Props {
@@ -54,7 +55,12 @@ export function AnswerFile({ file, runId, conversation }: Props) {
     <figure class={`file ${isImage ? 'image' : ''}`}>
       {isImage &&
         (address ? (
-          <img src={address} alt={name} onError={() => setBroken(true)} />
+          <img
+            class={SVG.test(imageType) ? 'drawing' : ''}
+            src={address}
+            alt={name}
+            onError={() => setBroken(true)}
+          />
         ) : (
           <div class="no-image" />
         ))}
@@ -105,7 +111,7 @@ export function AnswerFile({ file, runId, conversation }: Props) {
  */
 async function addressOf(content: Blob, type: string): Promise<string> {
   const image = content.slice(0, content.size, type);
-  if (!/svg/i.test(type)) return URL.createObjectURL(image);
+  if (!SVG.test(type)) return URL.createObjectURL(image);
   const reader = new FileReader();
   return new Promise((resolve, reject) => {
     reader.onload = () => resolve(reader.result as string);

@@ -9,7 +9,9 @@ import type { ToolUse } from './answer-view.js';
 import { AnswerFile } from './answer-file.js';
 import { useStore } from '../state/store.js';
 import { highlighting } from './highlight.js';
+import { isTable } from './frame-table.js';
 import { type Block, htmlOf, MarkdownBlocks } from './markdown.js';
+import { tableCharts } from './table-charts.js';
 
 /** What an answer consists of, in its order. */
 export function AnswerItems({ turn, conversation }: { turn: Turn; conversation: Conversation }) {
@@ -26,7 +28,9 @@ export function AnswerItems({ turn, conversation }: { turn: Turn; conversation: 
         const isLast = turn.isLive && index === items.length - 1;
         switch (item.kind) {
           case 'text':
-            return <Markdown key={key} text={item.text} isGrowing={turn.isLive} />;
+            return (
+              <Markdown key={key} text={item.text} isGrowing={turn.isLive} place={`${turn.runId} ${index}`} />
+            );
           case 'reasoning':
             return <Reasoning key={key} text={item.text} isLast={isLast} />;
           case 'tool':
@@ -72,8 +76,15 @@ function SourceLink({ url, title }: { url: string; title: string | undefined }) 
 /** So many blocks are drawn or left alone together: a long answer has thousands. */
 const GROUP = 32;
 
+interface MarkdownProps {
+  text: string;
+  isGrowing: boolean;
+  /** Tells the texts of all answers apart, also after a reload. */
+  place: string;
+}
+
 /** A text in Markdown that grows. */
-function Markdown({ text, isGrowing }: { text: string; isGrowing: boolean }) {
+function Markdown({ text, isGrowing, place }: MarkdownProps) {
   const [reader] = useState(() => new MarkdownBlocks());
   const hasColours = useStore(highlighting).isReady;
   const blocks = reader.of(text, isGrowing);
@@ -83,7 +94,7 @@ function Markdown({ text, isGrowing }: { text: string; isGrowing: boolean }) {
   return (
     <div class="markdown">
       {groups.map((group, index) => (
-        <BlockGroup key={index} blocks={group} hasColours={hasColours} />
+        <BlockGroup key={index} blocks={group} hasColours={hasColours} place={`${place} ${index}`} />
       ))}
     </div>
   );
@@ -92,10 +103,11 @@ function Markdown({ text, isGrowing }: { text: string; isGrowing: boolean }) {
 interface GroupProps {
   blocks: Block[];
   hasColours: boolean;
+  place: string;
 }
 
 const BlockGroup = memo(
-  function BlockGroup({ blocks, hasColours }: GroupProps) {
+  function BlockGroup({ blocks, hasColours, place }: GroupProps) {
     return (
       <div class="blocks">
         {blocks.map((block, index) => (
@@ -103,6 +115,7 @@ const BlockGroup = memo(
             key={index}
             block={block}
             hasColours={hasColours && block.token.type !== 'paragraph'}
+            place={`${place} ${index}`}
           />
         ))}
       </div>
@@ -114,12 +127,32 @@ const BlockGroup = memo(
     before.blocks.every((block, index) => block === after.blocks[index]),
 );
 
+interface BlockProps {
+  block: Block;
+  hasColours: boolean;
+  place: string;
+}
+
 const MarkdownBlock = memo(
-  function MarkdownBlock({ block }: { block: Block; hasColours: boolean }) {
-    return <div class="block" dangerouslySetInnerHTML={{ __html: htmlOf(block) }} />;
+  function MarkdownBlock({ block, place }: BlockProps) {
+    const html = htmlOf(block);
+    if (isTable(html)) return <Table html={html} place={place} />;
+    return <div class="block" dangerouslySetInnerHTML={{ __html: html }} />;
   },
   (before, after) => before.block === after.block && before.hasColours === after.hasColours,
 );
+
+/** A table, and its chart where it has one. */
+function Table({ html, place }: { html: string; place: string }) {
+  const { component: Chart } = useStore(tableCharts);
+  const [isChart, setChart] = useState(false);
+  return (
+    <div class="block with-chart">
+      {Chart && <Chart html={html} place={place} onChart={setChart} />}
+      <div class="block" hidden={isChart} dangerouslySetInnerHTML={{ __html: html }} />
+    </div>
+  );
+}
 
 function Reasoning({ text, isLast }: { text: string; isLast: boolean }) {
   return (

@@ -1,11 +1,10 @@
-/** A number as people write it: with a sign, a currency, groups of digits, an exponent, and a percent sign or a short unit. */
-const NUMBER = /^[-+−]?[$€£¥]? ?\d[\d.,'’_  ]*(?:e[-+]?\d+)?(?: ?%| [a-zµ°]{1,3})?$/i;
-
-/** What stands where a number is missing. */
-const MISSING = /^(?:|[-–—]|null|n\/a|nan)$/i;
+import { isMissing, isNumber } from './shown-number.js';
 
 /** Cells with more characters break into lines. Shorter ones do not: a column of single words is hard to read. */
 const ONE_LINE = 32;
+
+/** How the HTML of a table in its frame begins. */
+const FRAMED = '<div class="table"';
 
 /** Puts a table into a frame that scrolls. Its class and its alignment are no part of what the agent wrote. */
 export function frameTable(table: HTMLTableElement): void {
@@ -34,10 +33,14 @@ function columnsOf({ rows }: HTMLTableElement): HTMLTableCellElement[][] {
 function hasNumbers(column: HTMLTableCellElement[]): boolean {
   if (column.some(({ align }) => align !== '')) return false;
   const texts = column.filter(({ tagName }) => tagName === 'TD').map(textOf);
-  const numbers = texts.filter((text) => NUMBER.test(text));
-  return numbers.length > 0 && texts.every((text) => NUMBER.test(text) || MISSING.test(text));
+  return texts.some(isNumber) && texts.every((text) => isNumber(text) || isMissing(text));
 }
 
 function textOf({ textContent }: HTMLElement): string {
   return textContent.trim();
+}
+
+/** Whether safe HTML begins with a table in its frame. */
+export function isTable(html: string): boolean {
+  return html.startsWith(FRAMED);
 }
