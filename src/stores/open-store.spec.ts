@@ -3,9 +3,11 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import process from 'node:process';
 import { setTimeout as delay } from 'node:timers/promises';
+import { jest } from '@jest/globals';
+import { Logger } from '@nestjs/common';
 import Database from 'libsql';
 import pg from 'pg';
-import { openDatabase } from '../../test/support/postgres.js';
+import { openDatabase, type PostgresServer, startPostgres } from '../../test/support/postgres.js';
 import { admissionOf, eventsOf, keptAnswer } from '../../packages/store-contract/src/opened-store.js';
 import { MemoryRunStore } from '../query/index.js';
 import { openStore, type StoreOptions } from './open-store.js';
@@ -115,6 +117,109 @@ describe('Opening a store', () => {
     expect(await messageOf('postgres://me:secret@127.0.0.1:1/runs')).toBe(
       'The database 127.0.0.1:1/runs, schema agent_query cannot be opened: the server cannot be reached (ECONNREFUSED)',
     );
+  });
+});
+
+describe('A Postgres server at the start', () => {
+  const WAIT_MS = 60_000;
+  let server: PostgresServer;
+  let admin: pg.Client;
+  let warnings: string[];
+
+  beforeAll(async () => {
+    server = await startPostgres(['fsync = off']);
+    admin = new pg.Client({ connectionString: server.url });
+    await admin.connect();
+    await admin.query('create database runs');
+    await admin.query(`
+      create role poor login; create role limited login connection limit 0;
+      create role secret login password 'right'; create role stranger login`);
+    const { rows } = await admin.query<{ hba_file: string }>('show hba_file');
+    const lines = [
+      'secret 127.0.0.1/32 scram-sha-256',
+      'stranger 127.0.0.1/32 reject',
+      'all 127.0.0.1/32 trust',
+    ];
+    const values = lines.map((line) => `('host all ${line}')`).join();
+    await admin.query(`copy (values ${values}) to '${rows[0]!.hba_file}'`);
+    await admin.query('select pg_reload_conf()');
+  });
+  afterAll(async () => {
+    await admin.end();
+    await server.close();
+  });
+
+  beforeEach(() => {
+    warnings = [];
+    jest.spyOn(Logger.prototype, 'warn').mockImplementation((text: string) => void warnings.push(text));
+  });
+  afterEach(() => void jest.restoreAllMocks());
+
+  const urlOf = (user: string, database = 'runs', rest = '') =>
+    `postgres://${user}@${new URL(server.url).host}/${database}${rest}`;
+
+  const refusalOf = async (url: string, waitMs = WAIT_MS) => {
+    const { message } = (await openStore(url, { waitMs }).catch((error: Error) => error)) as Error;
+    return message.replaceAll(new URL(server.url).host, 'host');
+  };
+
+  const RIGHTS =
+    'Give the role of the URL the right CREATE on the database, or make a schema that belongs to it.';
+  const USER = 'Check the user and the password of the URL, and pg_hba.conf of the server.';
+  const TLS = 'Check sslmode and sslrootcert of the URL.';
+
+  it.each([
+    ['poor', 'runs', '', `permission denied for database runs. ${RIGHTS}`],
+    [
+      'test',
+      'none',
+      '',
+      'database "none" does not exist. Create the database, or name another one in the URL.',
+    ],
+    ['nobody', 'runs', '', `role "nobody" does not exist. ${USER}`],
+    ['secret:wrong', 'runs', '', `password authentication failed for user "secret". ${USER}`],
+    [
+      'stranger',
+      'runs',
+      '',
+      /^pg_hba\.conf rejects connection for host "127\.0\.0\.1".+pg_hba\.conf of the server\.$/,
+    ],
+    ['test', 'runs', '?sslmode=require', `The server does not support SSL connections. ${TLS}`],
+  ])(
+    'is not waited for if it refuses what will not change: %s, %s%s',
+    async (user, database, rest, reason) => {
+      const message = await refusalOf(urlOf(user, database, rest));
+      const begin = `The database host/${database}, schema agent_query cannot be opened: `;
+      expect(message.startsWith(begin)).toBe(true);
+      if (typeof reason === 'string') expect(message.slice(begin.length)).toBe(reason);
+      else expect(message.slice(begin.length)).toMatch(reason);
+      expect(message).not.toContain('wrong');
+    },
+  );
+
+  it('needs no right on the database where the schema was made before, and is the owner of it', async () => {
+    await admin.query('create database made');
+    const client = new pg.Client({ connectionString: urlOf('test', 'made') });
+    await client.connect();
+    await client.query('create schema agent_query authorization poor');
+    const store = await openStore(urlOf('poor', 'made'), { waitMs: WAIT_MS });
+    await store.check();
+    await store.close();
+    await client.query('create schema other');
+    await client.end();
+    expect(await refusalOf(urlOf('poor', 'made', '?schema=other'))).toBe(
+      `The database host/made, schema other cannot be opened: permission denied for schema other. ${RIGHTS}`,
+    );
+  });
+
+  it.each([
+    ['used', () => urlOf('limited'), 'too many connections for role "limited"'],
+    ['reached', () => 'postgres://test@127.0.0.1:1/runs', 'connect ECONNREFUSED 127.0.0.1:1'],
+  ])('is waited for if it cannot be %s yet, and the log says why', async (what, url, why) => {
+    expect(await refusalOf(url(), 1_600)).toContain('cannot be opened: ');
+    expect(warnings).toEqual([
+      `The Postgres server ${new URL(url()).host} cannot be ${what} yet: ${why}. It is tried again until 1600 ms have passed.`,
+    ]);
   });
 });
 

@@ -121,20 +121,32 @@ async function openFile(path: string, { retention }: StoreOptions): Promise<RunS
   return new SqlRunStore(await LibsqlDriver.open(path), { retention: storedRetention(retention) });
 }
 
+/** What is wrong with a server that cannot be opened. */
+interface PostgresTrouble {
+  isOutage: boolean;
+  isReached: boolean;
+  cause: NodeJS.ErrnoException;
+}
+
 async function openPostgres(url: URL, options: StoreOptions): Promise<RunStore> {
   const { leaseMs, waitMs = WAIT_MS } = options;
   const retention = storedRetention(options.retention);
   const { PostgresDriver } = await import('./drivers/postgres-driver.js');
   const { SqlRunStore } = await import('./sql-run-store.js');
   const until = Date.now() + waitMs;
-  const waiting = `The Postgres server ${url.host} cannot be reached yet. It is tried again until ${waitMs} ms have passed.`;
-  const report = setTimeout(() => new Logger('Stores').warn(waiting), REPORT_MS);
+  let trouble = 'reached yet';
+  const report = setTimeout(() => {
+    const again = `It is tried again until ${waitMs} ms have passed.`;
+    new Logger('Stores').warn(`The Postgres server ${url.host} cannot be ${trouble}. ${again}`);
+  }, REPORT_MS);
   try {
     for (;;) {
       try {
         return new SqlRunStore(await PostgresDriver.open(url, options.postgres), { retention, leaseMs });
       } catch (error) {
-        if (!(error as { isOutage?: boolean }).isOutage || Date.now() + RETRY_MS > until) throw error;
+        const { isOutage, isReached, cause } = error as Partial<PostgresTrouble>;
+        if (!isOutage || Date.now() + RETRY_MS > until) throw error;
+        trouble = `${isReached ? 'used' : 'reached'} yet: ${cause!.message || cause!.code}`;
         await delay(RETRY_MS);
       }
     }

@@ -47,6 +47,17 @@ const types = {
 const FINAL = /^((0A|21|22|23|42|44|54)...|XX001)$/;
 /** Those of them that an operator can repair while the service runs: missing privileges, missing tables. */
 const RECOVERABLE = new Set(['42501', '42P01', '3F000']);
+const RIGHTS =
+  'Give the role of the URL the right CREATE on the database, or make a schema that belongs to it.';
+const TLS = 'Check sslmode and sslrootcert of the URL.';
+/** What a start does not wait for, by its SQLSTATE or the beginning of its code or message, and what the operator does then. */
+const REFUSALS: [RegExp, string][] = [
+  [/^(42501|3F000)$/, RIGHTS],
+  [/^3D000$/, 'Create the database, or name another one in the URL.'],
+  [/^28(P01|000)$/, 'Check the user and the password of the URL, and pg_hba.conf of the server.'],
+  [/^(CERT_|ERR_TLS_|SELF_SIGNED_|DEPTH_ZERO_|UNABLE_TO_)/, TLS],
+  [/^The server does not support SSL/, TLS],
+];
 /** Serialization failure and deadlock: Postgres asks the client to repeat the transaction. */
 const RETRYABLE = new Set(['40001', '40P01']);
 const MAX_ATTEMPTS = 5;
@@ -75,7 +86,8 @@ export class PostgresDriver implements Driver {
    * Connects, and brings the tables to the newest version.
    *
    * @param url as `pg` reads it, including TLS (`sslmode`, `sslrootcert`, …)
-   * @throws Error with a sentence for the operator; its property `isOutage` tells whether another attempt may succeed
+   * @throws Error with a sentence for the operator; its property `isOutage` tells whether another attempt may succeed, and
+   * `isReached` whether the server has answered
    */
   static async open(
     url: URL,
@@ -107,10 +119,14 @@ export class PostgresDriver implements Driver {
       return driver;
     } catch (error) {
       await db.destroy();
+      const { message } = error as Error;
+      const advice = REFUSALS.find(([kind]) => kind.test(codeOf(error) || message))?.[1];
       const outage = driver.outageOf(error);
-      const reason = outage ?? (error as Error).message;
-      const opened = new Error(`The database ${name} cannot be opened: ${reason}`, { cause: error });
-      throw Object.assign(opened, { isOutage: outage !== undefined });
+      const reason = advice === undefined ? (outage ?? message) : `${message}. ${advice}`;
+      throw Object.assign(new Error(`The database ${name} cannot be opened: ${reason}`, { cause: error }), {
+        isOutage: outage !== undefined && advice === undefined,
+        isReached: error instanceof pg.DatabaseError,
+      });
     }
   }
 
