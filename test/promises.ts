@@ -891,6 +891,15 @@ export const PROMISES = {
     sentence:
       'The option version gives the endpoint a version; other versions of its path stay with the host.',
   },
+  'module.paths': {
+    section: 'module',
+    sentence:
+      'The page, metrics, health and version have the prefix of the host and no version, and the page finds its endpoints.',
+  },
+  'module.public': {
+    section: 'module',
+    sentence: 'A decorator of the host lets the page, metrics, health and version pass its guard.',
+  },
   'module.hosts': {
     section: 'module',
     sentence: 'With the option host, the endpoint serves only requests for these host names.',

@@ -5,22 +5,28 @@ import {
   NotFoundException,
   Param,
   Req,
+  RequestMethod,
   Res,
   SetMetadata,
   type Type,
   VERSION_NEUTRAL,
 } from '@nestjs/common';
+import { ApplicationConfig, ModulesContainer } from '@nestjs/core';
+import type { RoutePathMetadata } from '@nestjs/core/router/interfaces/route-path-metadata.interface.js';
+import { RoutePathFactory } from '@nestjs/core/router/route-path-factory.js';
 import Negotiator from 'negotiator';
 import { PublicRoute } from '../access/index.js';
 import {
+  decorated,
   header,
   type HostRequest,
   type HostResponse,
   pathAsSent,
   rawRequest,
+  Settings,
   takeResponse,
 } from '../query/index.js';
-import { relativeAddress } from './addresses.js';
+import { relativeAddress, trimmedPath } from './addresses.js';
 import { etagOf, PageFiles } from './page-files.js';
 
 /** The page loads its own files only, asks its own origin only, and is shown in no frame. */
@@ -56,7 +62,11 @@ export interface Addresses {
 export abstract class PlaygroundController {
   protected abstract readonly addresses: Addresses;
 
-  constructor(private readonly files: PageFiles) {}
+  constructor(
+    private readonly files: PageFiles,
+    private readonly modules: ModulesContainer,
+    private readonly config: ApplicationConfig,
+  ) {}
 
   @Get()
   page(@Req() request: HostRequest, @Res() response: HostResponse): void {
@@ -86,25 +96,42 @@ export abstract class PlaygroundController {
 
   #htmlFor(sent: string): string {
     const { path, endpoints, name = '', protocols } = this.addresses;
-    const addressOf = (target: string) => escaped(relativeAddress(sent, path, target));
-    const assets = addressOf(path === '' ? 'assets/' : `${path}/assets/`);
+    const own = this.#pathOf(path);
+    const addressOf = (target: string) => escaped(relativeAddress(sent, own, target));
+    const assets = addressOf(own === '' ? 'assets/' : `${own}/assets/`);
     return this.files.html
       .replaceAll('./assets/', () => assets)
-      .replace('{{endpoints}}', () => endpoints.map((endpoint) => addressOf(endpoint)).join(' '))
+      .replace('{{endpoints}}', () =>
+        endpoints.map((endpoint) => addressOf(this.#pathOf(endpoint))).join(' '),
+      )
       .replace('{{agent}}', () => escaped(name))
       .replace('{{protocols}}', protocols.join(' '));
+  }
+
+  /** The path of a route as Nest makes it: with the prefix of the host, and the version of the module that has the path. */
+  #pathOf(path: string): string {
+    const settings = [...this.modules.values()].map(({ providers }) => providers.get(Settings)?.instance);
+    const module = (settings as (Settings | undefined)[]).find((each) => each?.path === `/${path}`);
+    const versioningOptions = this.config.getVersioning();
+    const route = {
+      ctrlPath: `/${path}`,
+      globalPrefix: `/${trimmedPath(this.config.getGlobalPrefix())}`,
+      versioningOptions,
+      controllerVersion: module && (module.version ?? versioningOptions?.defaultVersion),
+    } as RoutePathMetadata;
+    return trimmedPath(new RoutePathFactory(this.config).create(route, RequestMethod.GET)[0]!);
   }
 }
 
 /** Returns a controller at a path. It needs no credential: the page has no data, and asks for the key that its requests need. */
-export function controllerAt(given: Addresses): Type<PlaygroundController> {
+export function controllerAt(given: Addresses, decorators?: readonly ClassDecorator[]): Type {
   @PublicRoute()
   @SetMetadata(EXCLUDED, [true])
   @Controller({ path: given.path, version: VERSION_NEUTRAL })
   class MountedPlaygroundController extends PlaygroundController {
     protected override readonly addresses = given;
   }
-  return MountedPlaygroundController;
+  return decorated('PlaygroundModule', MountedPlaygroundController, decorators);
 }
 
 function send(

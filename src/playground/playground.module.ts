@@ -1,4 +1,4 @@
-import { type DynamicModule, Module } from '@nestjs/common';
+import { type DynamicModule, Module, type ModuleMetadata } from '@nestjs/common';
 import { trimmedPath } from './addresses.js';
 import { BUILT_PAGE } from './built-page.js';
 import { PageFiles } from './page-files.js';
@@ -9,7 +9,7 @@ import { refuseUnknown } from '../query/index.js';
 export interface PlaygroundOptions {
   /** Where the page is; empty for the root. Default `playground`. */
   path?: string | undefined;
-  /** Where the endpoint is: the `path` of the `QueryModule`. The user chooses where there are several. Default `query`. */
+  /** Where the endpoint is: the `path` of the `QueryModule`, whose version is found. The user chooses where there are several. Default `query`. */
   endpoint?: string | readonly string[] | undefined;
   /**
    * The name of the agent, which the page has in its header, where there is one endpoint. Several have the names of their paths.
@@ -21,6 +21,10 @@ export interface PlaygroundOptions {
    * `openai`, `a2a`. The page can show runs in them. Default: none.
    */
   protocols?: readonly string[] | undefined;
+  /** Decorators of the page, such as those that let it pass a guard of the host. Default: none. */
+  decorators?: readonly ClassDecorator[];
+  /** Modules that export what the decorators name. Default: none. */
+  imports?: NonNullable<ModuleMetadata['imports']>;
 }
 
 const MEMBERS: Record<keyof PlaygroundOptions, true> = {
@@ -28,6 +32,8 @@ const MEMBERS: Record<keyof PlaygroundOptions, true> = {
   endpoint: true,
   name: true,
   protocols: true,
+  decorators: true,
+  imports: true,
 };
 
 /**
@@ -39,7 +45,7 @@ const MEMBERS: Record<keyof PlaygroundOptions, true> = {
  * export class AppModule {}
  *
  * @example
- * PlaygroundModule.forRoot({ path: 'try', endpoint: ['research/query', 'v1/files/query'] })
+ * PlaygroundModule.forRoot({ path: 'try', endpoint: ['research/query', 'files/query'], decorators: [Public()] })
  */
 @Module({ providers: [{ provide: PageFiles, useFactory: () => PageFiles.read(BUILT_PAGE) }] })
 export class PlaygroundModule {
@@ -50,7 +56,14 @@ export class PlaygroundModule {
    */
   static forRoot(options: PlaygroundOptions = {}): DynamicModule {
     refuseUnknown('PlaygroundModule', options, MEMBERS);
-    const { path = 'playground', endpoint = 'query', name, protocols = [] } = options;
+    const {
+      path = 'playground',
+      endpoint = 'query',
+      name,
+      protocols = [],
+      decorators,
+      imports = [],
+    } = options;
     if (typeof path !== 'string') throw new TypeError('PlaygroundModule: the option "path" must be a path.');
     const endpoints = (typeof endpoint === 'string' ? [endpoint] : endpoint).map(trimmedPath);
     if (endpoints.length === 0 || endpoints.includes(''))
@@ -61,7 +74,7 @@ export class PlaygroundModule {
         'PlaygroundModule: the option "protocols" must be a list of names such as "ai-sdk".',
       );
     const addresses = { path: trimmedPath(path), endpoints, name: name?.trim(), protocols };
-    return { module: PlaygroundModule, controllers: [controllerAt(addresses)] };
+    return { module: PlaygroundModule, imports, controllers: [controllerAt(addresses, decorators)] };
   }
 }
 

@@ -1,16 +1,23 @@
-import { Controller, Get, Header, HttpCode, ServiceUnavailableException } from '@nestjs/common';
+import {
+  Controller,
+  Get,
+  Header,
+  HttpCode,
+  ServiceUnavailableException,
+  VERSION_NEUTRAL,
+} from '@nestjs/common';
 import { AgentService } from '../query/index.js';
 import { reasonNotReady } from './readiness.js';
 
 /**
- * Tells an orchestrator the state of the service: `GET /health/live` and `GET /health/ready`. It needs the query module without
- * a name.
+ * Tells an orchestrator the state of the service: `GET /health/live` and `GET /health/ready`, in every version of the host. It
+ * needs the query module without a name. `Public()(HealthController)` decorates it for a guard of the host.
  *
  * @example
  * @Module({ imports: [QueryModule.forRoot({ handler: MyHandler })], controllers: [HealthController] })
  * class AppModule {}
  */
-@Controller('health')
+@Controller({ path: 'health', version: VERSION_NEUTRAL })
 export class HealthController {
   constructor(private readonly agent: AgentService) {}
 

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { Controller, Get, Header } from '@nestjs/common';
+import { Controller, Get, Header, VERSION_NEUTRAL } from '@nestjs/common';
 import { CODE_FOLDER } from '../query/index.js';
 
 const manifest = readFileSync(join(CODE_FOLDER, '../package.json'), 'utf8');
@@ -19,7 +19,7 @@ export interface Version {
  * @Module({ controllers: [VersionController] })
  * class AppModule {}
  */
-@Controller('version')
+@Controller({ path: 'version', version: VERSION_NEUTRAL })
 export class VersionController {
   @Get()
   @Header('Cache-Control', 'no-store')

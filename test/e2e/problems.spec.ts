@@ -169,6 +169,19 @@ describeOnBothAdapters('A caller on %s', (adapter) => {
   });
 });
 
+/** As that of `@nestjs/throttler`. */
+class ThrottlerException extends HttpException {
+  constructor() {
+    super('ThrottlerException: Too Many Requests', 429);
+  }
+}
+
+class QuotaException extends HttpException {
+  constructor() {
+    super({ quota: 0 }, 402);
+  }
+}
+
 class CredentialGuard implements CanActivate {
   canActivate(context: ExecutionContext): boolean {
     const { headers } = context.switchToHttp().getRequest<{ headers: Record<string, string> }>();
@@ -176,6 +189,10 @@ class CredentialGuard implements CanActivate {
     if (headers['authorization'] === 'guest') throw new ForbiddenException();
     if (headers['authorization'] === 'busy') throw new ConflictException('Your account is locked.');
     if (headers['authorization'] === 'poor') throw new HttpException('Pay first.', 402);
+    if (headers['authorization'] === 'fast') throw new ThrottlerException();
+    if (headers['authorization'] === 'spent') throw new QuotaException();
+    if (headers['authorization'] === 'old')
+      throw new UnauthorizedException('TokenExpiredError: Your token has expired.');
     return headers['authorization'] === 'member';
   }
 }
@@ -199,6 +216,18 @@ describeOnBothAdapters('Behind a guard of the host on %s', (adapter) => {
     [
       { authorization: 'poor' },
       '{"type":"about:blank","title":"Payment Required","status":402,"detail":"Pay first.","code":"refused"}',
+    ],
+    [
+      { authorization: 'fast' },
+      '{"type":"about:blank","title":"Too Many Requests","status":429,"detail":"There were too many requests. Try again later.","code":"rate_limited"}',
+    ],
+    [
+      { authorization: 'spent' },
+      '{"type":"about:blank","title":"Payment Required","status":402,"detail":"The application has refused the request: Payment Required.","code":"refused"}',
+    ],
+    [
+      { authorization: 'old' },
+      '{"type":"about:blank","title":"Unauthorized","status":401,"detail":"Your token has expired.","code":"unauthorized"}',
     ],
     [
       { authorization: 'stranger' },

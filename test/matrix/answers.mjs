@@ -81,7 +81,9 @@ const FEATURES = {
   async throttler(url) {
     assert.equal((await ask(url, '/guarded', { user: 'ann' })).status, 200);
     const { status, text } = await ask(url, '/guarded', { user: 'ann' });
-    assert.deepEqual([status, JSON.parse(text).code], [429, 'rate_limited']);
+    const { code, detail } = JSON.parse(text);
+    assert.deepEqual([status, code], [429, 'rate_limited']);
+    assert.equal(detail, 'There were too many requests. Try again later.');
     assert.equal((await ask(url, '/query')).status, 200);
   },
   async swagger(_, paths) {

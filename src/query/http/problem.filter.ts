@@ -67,7 +67,7 @@ export class ProblemFilter implements ExceptionFilter {
   #problem(error: unknown): Problem {
     if (error instanceof HttpException) {
       const { status, code } = refusalOf(error);
-      return problemOf(status, error.message, code);
+      return problemOf(status, detailOf(error, status), code);
     }
     if (!(error instanceof QueryError)) {
       this.#log('A request failed.', stackForLog(error));
@@ -112,4 +112,14 @@ export async function sendProblem(
 /** The problem of a status, with the phrase of the status as its title. */
 export function problemOf(status: number, detail: string, code: ErrorCode | HostCode): Problem {
   return { type: 'about:blank', title: titleOfStatus(status), status, detail, code };
+}
+
+/** The message of an exception of the host. Nest and others make it of the name of the class, which is not for callers. */
+function detailOf({ message, constructor }: HttpException, status: number): string {
+  const text = message.replace(/^[A-Z]\w*(?:Exception|Error): /, '');
+  const isName = text === constructor.name.match(/[A-Z][a-z]+|\d+/g)?.join(' ');
+  const title = titleOfStatus(status);
+  if (!isName && (text === message || text !== title)) return text;
+  if (status === 429) return 'There were too many requests. Try again later.';
+  return `The application has refused the request: ${title}.`;
 }

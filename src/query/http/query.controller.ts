@@ -35,6 +35,7 @@ import { RunStream } from '../event-log/run-stream.js';
 import type { QueryModuleExtras } from '../options/query.options.js';
 import type { HostRequest, HostResponse } from '../platform/host.js';
 import { AgentService } from '../runs/agent.service.js';
+import { decorated } from './decorated.js';
 import { prefersEventStream } from '../sse/accept.js';
 import { SseInterceptor } from '../sse/sse.interceptor.js';
 import { StreamsEnvelopes } from '../sse/streams-envelopes.js';
@@ -240,21 +241,8 @@ async function acceptedRun(
 }
 
 /** Returns the controller of one module. Nest reads all this from the class, and a host may have several modules. */
-export function controllerAt({
-  path,
-  version,
-  host,
-  decorators = [],
-}: QueryModuleExtras): Type<QueryController> {
-  const given: unknown = decorators;
-  if (!Array.isArray(given) || given.some((decorate) => typeof decorate !== 'function')) {
-    throw new TypeError(
-      'QueryModule: the option "decorators" must be an array of class decorators, such as [UseGuards(MyGuard)].',
-    );
-  }
+export function controllerAt({ path, version, host, decorators }: QueryModuleExtras): Type {
+  @Controller({ path: path ?? 'query', version, host } as ControllerOptions)
   class MountedQueryController extends QueryController {}
-  const options = { path: path ?? 'query', version, host } as ControllerOptions;
-  // Applies the last one first, as TypeScript does. A decorator may return another class in place of the one that it gets.
-  const all = [...decorators.toReversed(), Controller(options)];
-  return Reflect.decorate(all, MountedQueryController) as Type<QueryController>;
+  return decorated('QueryModule', MountedQueryController, decorators);
 }

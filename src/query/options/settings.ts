@@ -101,6 +101,7 @@ export class Settings {
   readonly tracer: RunTracer | undefined;
   /** The path of the endpoint, without the global prefix of the host; it begins with `/`. */
   readonly path: string;
+  readonly version: QueryModuleExtras['version'];
   /** The name of the module; undefined for the module without a name. */
   readonly name: string | undefined;
   readonly role: Role;
@@ -157,6 +158,7 @@ export class Settings {
     this.store = store;
     this.dispatcher = dispatcher;
     this.tracer = tracer;
+    this.version = extras.version;
     this.name = name;
     this.role = role ?? 'all';
     this.webhooks = new Webhooks(webhooks ?? {}, name, faults);

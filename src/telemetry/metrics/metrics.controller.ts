@@ -1,5 +1,6 @@
-import { Controller, Get, Injectable, Res, type Type } from '@nestjs/common';
+import { Controller, Get, Injectable, Res, type Type, VERSION_NEUTRAL } from '@nestjs/common';
 import { HttpAdapterHost } from '@nestjs/core';
+import { decorated } from '../../query/index.js';
 import { Metrics } from './metrics.js';
 
 /** Shows the metrics. It writes the response itself, so that no interceptor of the host changes the text. */
@@ -20,13 +21,9 @@ export class MetricsController {
   }
 }
 
-/** Returns a controller at a path, with the decorators of the host. */
-export function metricsControllerAt(path: string, decorators: readonly ClassDecorator[]): Type {
-  @Controller(path)
+/** Returns a controller at a path, with the decorators of the host. Versions of the host do not move it. */
+export function metricsControllerAt(path: string, decorators?: readonly ClassDecorator[]): Type {
+  @Controller({ path, version: VERSION_NEUTRAL })
   class MountedMetricsController extends MetricsController {}
-  return decorators.reduce<typeof MountedMetricsController>(
-    // A decorator may return another class in place of the one that it gets.
-    (decorated, decorate) => decorate(decorated) ?? decorated,
-    MountedMetricsController,
-  );
+  return decorated('MetricsModule', MountedMetricsController, decorators);
 }

@@ -64,7 +64,7 @@ export class MetricsModule {
       module: MetricsModule,
       global: true,
       imports,
-      controllers: port === undefined ? [metricsControllerAt(path, decorators ?? [])] : [],
+      controllers: port === undefined ? [metricsControllerAt(path, decorators)] : [],
       providers: [
         { provide: Metrics, useFactory: () => Metrics.load() },
         ...(port === undefined ? [] : [serverAt(path, port, host)]),
