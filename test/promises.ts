@@ -1050,7 +1050,7 @@ export const PROMISES = {
   'service.openapi': {
     section: 'service',
     sentence:
-      'GET /openapi.json describes each path of the service but the assets of its page and other protocols as OpenAPI 3.1, ' +
+      'GET /openapi.json describes each path of the service, those of other protocols too, as OpenAPI 3.1, but the assets of its page, ' +
       'with the credentials that are configured, and needs one itself where there are some.',
   },
   'service.caching': {

@@ -14,8 +14,10 @@ import {
 import { readJsonFile } from './json-file.js';
 import { loadPackage } from './load-agent.js';
 
+type ViewPaths = Record<string, object>;
+
 /** What the service uses of the package of a protocol. */
-type ProtocolPackage = Record<string, { forRoot(options: object): DynamicModule }> & {
+type ProtocolPackage = Record<string, { forRoot(options: object): DynamicModule; paths: ViewPaths }> & {
   faultsOfCard?: (card: unknown) => string[];
 };
 
@@ -33,6 +35,8 @@ export interface LoadedProtocol {
   protocol: Protocol;
   /** @param decorators of the controllers */
   mount: Mount;
+  /** Its routes beside all agents, as an OpenAPI document has them. */
+  paths: [path: string, operations: object][];
 }
 
 /**
@@ -49,7 +53,7 @@ export async function loadProtocols(
     const entry = await loadInstalled(protocol, environment);
     if (!entry) continue;
     const mount = protocol === 'mcp' ? serverOf(entry, agents, environment) : viewOf(protocol, entry, agents);
-    loaded.push({ protocol, mount: await mount });
+    loaded.push({ protocol, mount: await mount, paths: pathsOf(protocol, entry, agents) });
   }
   return loaded;
 }
@@ -80,6 +84,18 @@ async function viewOf(
       const place = name === undefined ? { path } : { name, path: `${name}/${path}` };
       return entry[className]!.forRoot({ ...cards[index], ...place, decorators });
     });
+}
+
+function pathsOf(
+  protocol: Protocol,
+  entry: ProtocolPackage,
+  agents: ServiceAgent[],
+): LoadedProtocol['paths'] {
+  const { paths } = entry[protocol === 'mcp' ? 'McpModule' : VIEWS[protocol][0]]!;
+  const places = protocol === 'mcp' ? [''] : agents.map(({ name }) => (name === undefined ? '' : `/${name}`));
+  return places.flatMap((place) =>
+    Object.entries(paths).map(([path, own]): [string, object] => [place + path, own]),
+  );
 }
 
 /** One server for all agents, which are its tools. */

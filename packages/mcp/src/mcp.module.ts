@@ -10,6 +10,26 @@ import { Tasks } from './tasks.js';
 import { AgentTools, checkTools } from './tools.js';
 import { refuseUnknown } from 'nest-agent-query/agents';
 
+const JSON_BODY = { 'application/json': { schema: { type: 'object' } } };
+
+const MCP_PATHS = {
+  '/mcp': {
+    post: {
+      summary: 'Send a message of the Model Context Protocol, such as a call of a tool',
+      tags: ['mcp'],
+      requestBody: { required: true, content: JSON_BODY },
+      responses: {
+        200: {
+          description: 'The answer.',
+          content: { ...JSON_BODY, 'text/event-stream': { schema: { type: 'string' } } },
+        },
+        202: { description: 'A notification was taken.' },
+        default: { description: 'A refusal.', content: JSON_BODY },
+      },
+    },
+  },
+};
+
 /**
  * A server of the Model Context Protocol, in the versions 2026-07-28 and 2025-11-25: each agent of the application is a tool.
  *
@@ -19,6 +39,9 @@ import { refuseUnknown } from 'nest-agent-query/agents';
  */
 @Module({})
 export class McpModule {
+  /** Its routes, as they are by default, for the `paths` of an OpenAPI document. */
+  static readonly paths = MCP_PATHS;
+
   /** @throws {TypeError} an option is unknown, or a tool has no valid name */
   static forRoot(options: McpOptions = {}): DynamicModule {
     refuseUnknown('McpModule', options, MEMBERS);

@@ -15,7 +15,10 @@ const ORIGIN = 'https://app.example.com';
 
 interface ServiceDocument {
   openapi: string;
-  paths: Record<string, Record<string, { operationId: string; security?: [] }>>;
+  paths: Record<
+    string,
+    Record<string, { operationId: string; summary?: string; responses?: object; security?: [] }>
+  >;
   components: { securitySchemes?: object };
   security?: object[];
 }
@@ -230,22 +233,74 @@ describe('The configuration of the service', () => {
     );
     // An adapter may make HEAD of each GET by itself.
     const isDescribed = (route: string) => !route.startsWith('HEAD ') || described.includes(route);
+    const ofView = / (\/[\w-]+)?\/(a2a|ai|ag-ui|mcp|v1|\.well-known)(\/|$)/;
     const served = routes!.filter(
-      (route) =>
-        !/^OPTIONS |^(GET|HEAD) \/assets\/| (\/[\w-]+)?\/(a2a|ai|ag-ui|mcp|v1|\.well-known)(\/|$)/.test(
-          route,
-        ),
+      (route) => !/^OPTIONS |^(GET|HEAD) \/assets\/|\/diagnostic/.test(route) && !ofView.test(route),
     );
-    expect(described.sort()).toEqual(served.filter(isDescribed).sort());
+    expect(described.filter((route) => !ofView.test(route)).sort()).toEqual(
+      served.filter(isDescribed).sort(),
+    );
+    // What views refuse as a whole, and the routes that catch all other paths.
+    const isRefused = / (\/[\w-]+)?\/a2a\/extendedAgentCard$|^(GET|DELETE) \/mcp$|^HEAD |,/;
+    const nameless = (route: string) => route.replace(/:\w+(:\w+)?/g, ':');
+    const names = described.map(nameless);
+    const missing = routes!.filter((route) => ofView.test(route) && !names.includes(nameless(route)));
+    expect(missing.filter((route) => !isRefused.test(route))).toEqual([]);
+    expect(operations.filter(({ summary, responses }) => !summary || !responses)).toEqual([]);
     expect(new Set(operations.map(({ operationId }) => operationId)).size).toBe(operations.length);
     expect(document.components.securitySchemes).toEqual(schemes);
     expect(document.security).toEqual(schemes && Object.keys(schemes).map((name) => ({ [name]: [] })));
     for (const { path, method, security } of operations) {
-      if (!schemes || path.includes('{')) continue;
-      const { status } = await fetch(url + path, { method });
+      if (!schemes) continue;
+      const { status } = await fetch(url + path.replace(/\{\w+\}/g, 'x'), { method });
       expect([path, status === 401]).toEqual([path, security === undefined]);
     }
   });
+
+  it(
+    promise('service.openapi', 'the routes of the protocols that are switched on, with their bodies'),
+    async () => {
+      service = await serve({ PROTOCOLS: 'ai-sdk,a2a', API_KEYS });
+      const { paths } = (await (
+        await fetch(`${service.url}/openapi.json`, by(ANN))
+      ).json()) as ServiceDocument;
+      const views = Object.keys(paths).filter(
+        (path) => !/^\/(query|health|version|metrics|openapi|$)/.test(path),
+      );
+      expect(views).toEqual([
+        '/ai/chat',
+        '/ai/chat/{chatId}',
+        '/ai/chat/{chatId}/stream',
+        '/ai/chat/{chatId}/stop',
+        '/a2a',
+        '/a2a/message:send',
+        '/a2a/message:stream',
+        '/a2a/tasks',
+        '/a2a/tasks/{id}',
+        '/a2a/tasks/{id}:cancel',
+        '/a2a/tasks/{id}:subscribe',
+        '/.well-known/agent-card.json',
+      ]);
+      expect(paths['/ai/chat']).toEqual({
+        post: {
+          operationId: 'post_ai_chat',
+          summary: 'Send the last message of a chat, or answer what its run asks',
+          tags: ['ai-sdk'],
+          requestBody: { required: true, content: { 'application/json': { schema: { type: 'object' } } } },
+          responses: {
+            200: {
+              description: 'The answer.',
+              content: { 'text/event-stream': { schema: { type: 'string' } } },
+            },
+            default: {
+              description: 'A refusal.',
+              content: { 'application/problem+json': { schema: { type: 'object' } } },
+            },
+          },
+        },
+      });
+    },
+  );
 
   it(promise('service.unknown-variable', 'a file of keys that cannot be read'), async () => {
     expect(await refusalOf({ API_KEYS_FILE: '/nowhere/keys' })).toEqual({

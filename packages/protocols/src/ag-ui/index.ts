@@ -1,6 +1,7 @@
 import { type DynamicModule, Module } from '@nestjs/common';
 import { viewModule, type ViewOptions } from '../view/view.js';
 import { AgUiController } from './ag-ui.controller.js';
+import { AG_UI_PATHS } from './paths.js';
 
 export type { ViewOptions } from '../view/view.js';
 
@@ -13,6 +14,9 @@ export type { ViewOptions } from '../view/view.js';
  */
 @Module({})
 export class AgUiModule {
+  /** Its routes, as they are by default, for the `paths` of an OpenAPI document. */
+  static readonly paths = AG_UI_PATHS;
+
   /** @throws {TypeError} an option is unknown */
   static forRoot(options: ViewOptions = {}): DynamicModule {
     return viewModule(AgUiModule, AgUiController, { path: 'ag-ui', ...options });

@@ -2,6 +2,7 @@ import { type DynamicModule, Module } from '@nestjs/common';
 import { viewModule } from '../view/view.js';
 import type { AiSdkOptions } from './ai-sdk-options.js';
 import { ChatController } from './chat.controller.js';
+import { CHAT_PATHS } from './paths.js';
 
 /**
  * Chats of the AI SDK: `POST {path}/chat`, `GET {path}/chat/{chatId}`, `GET {path}/chat/{chatId}/stream` and
@@ -13,6 +14,9 @@ import { ChatController } from './chat.controller.js';
  */
 @Module({})
 export class AiSdkModule {
+  /** Its routes, as they are by default, for the `paths` of an OpenAPI document. */
+  static readonly paths = CHAT_PATHS;
+
   /** @throws {TypeError} an option is unknown, or there is no such version */
   static forRoot({ path = 'ai', ...options }: AiSdkOptions = {}): DynamicModule {
     const { version = 6 } = options.aiSdk ?? {};

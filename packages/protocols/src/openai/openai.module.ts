@@ -3,6 +3,7 @@ import { viewModule, type ViewOptions } from '../view/view.js';
 import { Chats } from './chat/chats.js';
 import { Conversations } from './conversations/conversations.js';
 import { OpenAiController } from './openai.controller.js';
+import { OPENAI_PATHS } from './paths.js';
 import { Continued } from './responses/continued.js';
 import { Responses } from './responses/responses.js';
 
@@ -14,6 +15,9 @@ import { Responses } from './responses/responses.js';
  */
 @Module({ providers: [Chats, Continued, Conversations, Responses] })
 export class OpenAiModule {
+  /** Its routes, as they are by default, for the `paths` of an OpenAPI document. */
+  static readonly paths = OPENAI_PATHS;
+
   /**
    * @param options `path` is by default `v1`
    * @throws {TypeError} an option is unknown
