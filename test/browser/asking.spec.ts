@@ -4,7 +4,14 @@ import { Module } from '@nestjs/common';
 import { AiSdkModule } from 'nest-agent-query-protocols/ai-sdk';
 import type { Browser, Page } from 'playwright-core';
 import type { InputAnswer } from 'nest-agent-query-client';
-import { message, type Query, type QueryContext, QueryModule, type Question } from '../../src/index.js';
+import {
+  message,
+  toolCall,
+  type Query,
+  type QueryContext,
+  QueryModule,
+  type Question,
+} from '../../src/index.js';
 import { PlaygroundModule } from '../../src/playground/index.js';
 import { eventuallyElsewhere } from '../support/conditions.js';
 import { ROOT } from '../support/documents.js';
@@ -45,9 +52,10 @@ const ORDER: Question = {
   },
 };
 
-/** What the agent asks, by the text of the query. */
+/** What the agent asks, by the text of the query. Before a call, it says what it calls. */
 const QUESTIONS: Record<string, Question[]> = {
   Refund: [REFUND],
+  Call: [REFUND],
   Order: [ORDER],
   Name: [{ key: 'name', kind: 'input', message: 'Who are you?' }],
   Secret: [{ key: 'pin', kind: 'input', message: 'Which PIN?', private: true }],
@@ -62,8 +70,13 @@ const QUESTIONS: Record<string, Question[]> = {
 
 /** Asks, and answers with what it got. */
 async function* handler({ parts: [part] }: Query, context: QueryContext) {
+  const { text } = part as { text: string };
   yield message('Let me see. ');
-  const answers = await context.ask(QUESTIONS[(part as { text: string }).text]!);
+  if (text === 'Call') {
+    yield toolCall('1', 'refund', { customer: 881, amount: 120 });
+    yield toolCall('2', 'notify', {});
+  }
+  const answers = await context.ask(QUESTIONS[text]!);
   yield message(
     '```json\n' + JSON.stringify(answers.map(({ outcome, value }) => ({ outcome, value }))) + '\n```',
   );
@@ -174,6 +187,22 @@ describeWithBrowser('A run that asks, on the page, in Chromium,', () => {
     await page.reload();
     await card('Refund').getByText('Approved by ann').waitFor();
     expect(await button('Approve').count()).toBe(0);
+  });
+
+  it('says which call waits for the user, and what was asked when it is over', async () => {
+    await ask('Call');
+    await page.getByText('refund waits for you').waitFor();
+    await page.getByText('notify running…').waitFor();
+    const colours = await page.evaluate<string[]>(
+      `Array.from(document.querySelectorAll('.request button'), (each) => getComputedStyle(each).color)`,
+    );
+    // Those of editing, approving, declining and not answering.
+    expect(new Set(colours).size).toBe(4);
+    await button('Approve').click();
+    await announces('Answer complete.');
+    await card('The agent asked for your approval').getByText('Approved by ann').waitFor();
+    expect(await page.getByText('The agent asks for your approval').count()).toBe(0);
+    await page.getByText('refund no result').waitFor();
   });
 
   it('is answered here for a client of the AI SDK, which gets the rest', async () => {

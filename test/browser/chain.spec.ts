@@ -113,6 +113,7 @@ describeWithBrowser('An agent behind another service, on the page, in Chromium,'
 
   it('asks there; after both services were killed, it goes on with the answer, and nothing is executed twice', async () => {
     await page.goto(hereUrl);
+    await page.getByRole('button', { name: 'kwargs', exact: true }).click();
     await box('kwargs').fill(JSON.stringify({ tools: [LOCATE] }));
     await box('Message').fill('Where am I?');
     await box('Message').press('Enter');

@@ -22,6 +22,14 @@ const TABLE = `
 <table><tr><th colspan="2">Both</th></tr><tr><td>1</td><td>2</td></tr></table>
 `;
 
+const FIGURES = `
+| column | min | max | distinct | plain | decimals |
+| ------ | --- | --- | -------- | ----- | -------- |
+| id | 1 | 619999 | 620,000 | 1000 | 1.234 |
+| city | Accra | 1,204.5 | 5 | 2026 | 2.5 |
+| amount | 7 | 12 | | 77 | 9.125 |
+`;
+
 const ORDERS = { name: 'orders.csv', mimeType: 'text/csv', base64: 'aWQKMQo=' };
 
 /** What a browser does while a file is dragged over the page, and when it leaves the page. */
@@ -125,7 +133,7 @@ describeWithBrowser('What a new user sees of the page, in Chromium,', () => {
     await answered('Table', message(TABLE));
     const frame = page.locator('.table').first();
     await frame.scrollIntoViewIfNeeded();
-    // The column of points beside an edge, without texts: where a shadow is, they are darker than the page.
+    // How dark the darkest line below a row is beside an edge. Where the table goes on, it fades into the page.
     const darkest = async (side: 'left' | 'right') => {
       const { x, y, width, height } = (await frame.boundingBox())!;
       const clip = { x: side === 'left' ? x : x + width - 2, y, width: 2, height };
@@ -138,17 +146,41 @@ describeWithBrowser('What a new user sees of the page, in Chromium,', () => {
           const context = canvas.getContext('2d');
           context.drawImage(image, 0, 0);
           const { data } = context.getImageData(0, 0, image.width, image.height);
-          const reds = data.filter((_, index) => index % 4 === 0).sort();
-          resolve(reds[reds.length >> 1]);
+          resolve(Math.min(...data.filter((_, index) => index % 4 === 0)));
         };
         image.src = 'data:image/png;base64,${picture}';
       })`);
     };
-    expect(await darkest('left')).toBeGreaterThan(240);
-    expect(await darkest('right')).toBeLessThan(200);
+    expect(await darkest('left')).toBeLessThan(160);
+    expect(await darkest('right')).toBeGreaterThan(200);
     await page.evaluate(`document.querySelector('.table').scrollTo(1e6, 0)`);
-    expect(await darkest('left')).toBeLessThan(200);
-    expect(await darkest('right')).toBeGreaterThan(240);
+    expect(await darkest('left')).toBeGreaterThan(200);
+    expect(await darkest('right')).toBeLessThan(160);
+  });
+
+  it('aligns numbers beside texts, and groups the digits of all numbers of a column', async () => {
+    await answered('Figures', message(FIGURES));
+    const cells = page.locator('.table tr').nth(1).getByRole('cell');
+    expect(await cells.allTextContents()).toEqual(['id', '1', '619,999', '620,000', '1000', '1.234']);
+    const sides = await page.evaluate(
+      `Array.from(document.querySelectorAll('.table tr:nth-child(1) td'), (each) => getComputedStyle(each).textAlign)`,
+    );
+    expect(sides).toEqual(['left', 'right', 'right', 'right', 'right', 'right']);
+    const texts = page.locator('.table tr').nth(2).getByRole('cell');
+    expect(await texts.nth(1).getAttribute('align')).toBeNull();
+    expect(await texts.nth(2).textContent()).toBe('1,204.5');
+  });
+
+  it('has room for the title and the message on a phone, and one row of controls below an answer', async () => {
+    await answered('How many orders has each city of the north?', message('Three.'));
+    const heightOf = async (selector: string) => (await page.locator(selector).boundingBox())!.height;
+    expect((await page.locator('h1').boundingBox())!.width).toBeGreaterThan(210);
+    expect(await heightOf('.composer')).toBeLessThan(62);
+    expect(await heightOf('.answer .turn-tools')).toBeLessThan(40);
+    await page.getByText('Run', { exact: true }).click();
+    await page.locator('.run').getByText('completed').waitFor();
+    await button('On the wire').click();
+    await button('Conversation').click();
   });
 
   it('has the name of the agent in its header and its title', async () => {
@@ -188,6 +220,9 @@ describeWithBrowser('What a new user sees of the page, in Chromium,', () => {
   it('names a suggestion with its file, and sends it once, with the kwargs that are written', async () => {
     await answered('Hi', suggestions([{ text: 'count', label: 'Count', files: [ORDERS] }]));
     const kwargs = page.getByRole('textbox', { name: 'kwargs', exact: true });
+    expect(await kwargs.count()).toBe(0);
+    await button('kwargs').click();
+    expect(await barriers()).toEqual([]);
     await kwargs.fill('{"a": ');
     expect(await button('Count with the file orders.csv').isDisabled()).toBe(true);
     await kwargs.fill('{"a": 1}');

@@ -181,6 +181,12 @@ describeWithBrowser('The page, in Chromium', () => {
       return page.evaluate(`axe.run().then(({ violations }) => violations.flatMap(({ id, nodes }) =>
         nodes.map(({ html }) => id + ': ' + html.slice(0, 200))))`);
     };
+    /** The field for kwargs. It is behind a button, until it has some. */
+    const kwargsField = async () => {
+      const field = page.getByRole('textbox', { name: 'kwargs', exact: true });
+      if ((await field.count()) === 0) await button('kwargs').click();
+      return field;
+    };
     const focused = (name: string) =>
       eventuallyElsewhere(async () => {
         const { label, text } = await page.evaluate<{ label: string; text: string }>(
@@ -391,7 +397,7 @@ describeWithBrowser('The page, in Chromium', () => {
         .setInputFiles({ name: 'a.txt', mimeType: 'text/plain', buffer: Buffer.from('A') });
       await page.evaluate(DROP_AND_PASTE);
       await button('Remove c.txt').click();
-      const kwargs = page.getByRole('textbox', { name: 'kwargs', exact: true });
+      const kwargs = await kwargsField();
       await kwargs.fill('{"a": ');
       await page.getByRole('alert').getByText('kwargs must be JSON').waitFor();
       expect(await button('Send').isDisabled()).toBe(true);
@@ -436,7 +442,7 @@ describeWithBrowser('The page, in Chromium', () => {
     });
 
     it('opens the conversation that kwargs.session_id names', async () => {
-      const kwargs = page.getByRole('textbox', { name: 'kwargs', exact: true });
+      const kwargs = await kwargsField();
       const known = await ask('First');
       known.finish();
       await announces('Answer complete.');
@@ -576,7 +582,7 @@ describeWithBrowser('The page, in Chromium', () => {
     });
 
     it('sends the metadata again after a reload, and knows the question although it was loaded before the response', async () => {
-      await page.getByRole('textbox', { name: 'kwargs', exact: true }).fill('{"a": 1}');
+      await (await kwargsField()).fill('{"a": 1}');
       let isSent: () => void;
       const sent = new Promise<void>((resolve) => (isSent = resolve));
       await page.route('**/query', async (route) => {
@@ -676,7 +682,7 @@ describeWithBrowser('The page, in Chromium', () => {
           .evaluate(({ scrollWidth, clientWidth }) => scrollWidth - clientWidth);
         expect(overflow).toBe(0);
       }
-      const kwargs = await page.getByRole('textbox', { name: 'kwargs', exact: true }).boundingBox();
+      const kwargs = await (await kwargsField()).boundingBox();
       expect(kwargs!.width).toBeGreaterThan(150);
       await page.setViewportSize({ width: 1100, height: 760 });
       await page.emulateMedia({ forcedColors: 'active' });

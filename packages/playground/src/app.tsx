@@ -8,7 +8,7 @@ import { KeyDialog } from './dialogs/key-dialog.js';
 import { Icon } from './icons.js';
 import { Sidebar } from './sidebar.js';
 import { nameOf } from './state/conversation-name.js';
-import type { Page, View } from './state/page.js';
+import type { Page } from './state/page.js';
 import { useStore } from './state/store.js';
 import type { Question } from './state/turn.js';
 import { counted } from './text.js';
@@ -97,17 +97,18 @@ export function App({ page }: { page: Page }) {
   );
 }
 
-const VIEWS: [View, string][] = [
-  ['conversation', 'Conversation'],
-  ['wire', 'On the wire'],
-];
+const VIEWS = [
+  ['conversation', 'Conversation', 'chat'],
+  ['wire', 'On the wire', 'wire'],
+] as const;
 
 function Views({ page }: { page: Page }) {
   return (
     <div class="views" role="group" aria-label="View">
-      {VIEWS.map(([view, name]) => (
+      {VIEWS.map(([view, name, icon]) => (
         <button key={view} type="button" aria-pressed={page.view === view} onClick={() => page.show(view)}>
-          {name}
+          <Icon name={icon} />
+          <span class="word">{name}</span>
         </button>
       ))}
     </div>

@@ -13,7 +13,7 @@ export function CopyButton({ name, text }: { name: string; text: () => string })
   return (
     <button type="button" class="plain small" onClick={() => void copyText(text()).then(setCopied)}>
       <Icon name={isCopied ? 'done' : 'copy'} />
-      {isCopied === undefined ? name : isCopied ? 'Copied' : 'Not copied'}
+      <span class="word">{isCopied === undefined ? name : isCopied ? 'Copied' : 'Not copied'}</span>
     </button>
   );
 }

@@ -34,7 +34,7 @@ export function AnswerItems({ turn, conversation }: { turn: Turn; conversation: 
           case 'reasoning':
             return <Reasoning key={key} text={item.text} isLast={isLast} />;
           case 'tool':
-            return <Tool key={key} use={item} isLive={turn.isLive} />;
+            return <Tool key={key} use={item} state={stateOf(item, turn)} />;
           case 'request':
             return <RequestCard key={key} turn={turn} asked={item} conversation={conversation} />;
           case 'result':
@@ -163,8 +163,19 @@ function Reasoning({ text, isLast }: { text: string; isLast: boolean }) {
   );
 }
 
-function Tool({ use: { name, arguments: given, result }, isLive }: { use: ToolUse; isLive: boolean }) {
-  const state = result ? (result.isError ? 'failed' : 'done') : isLive ? 'running…' : 'no result';
+/** What has become of a call. One that needs an answer of a person does not run meanwhile. */
+function stateOf({ name, arguments: given, result }: ToolUse, { isLive, openRequests }: Turn): string {
+  if (result) return result.isError ? 'failed' : 'done';
+  const waits = openRequests.some(
+    ({ request }) =>
+      request.name === name &&
+      (request.arguments === undefined || JSON.stringify(request.arguments) === JSON.stringify(given)),
+  );
+  if (waits) return 'waits for you';
+  return isLive ? 'running…' : 'no result';
+}
+
+function Tool({ use: { name, arguments: given, result }, state }: { use: ToolUse; state: string }) {
   return (
     <details class={`aside tool ${result?.isError ? 'with-error' : ''}`}>
       <summary>

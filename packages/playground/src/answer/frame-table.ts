@@ -17,8 +17,10 @@ export function frameTable(table: HTMLTableElement): void {
   frame.append(table);
   for (const { cells } of table.rows)
     for (const cell of cells) if (textOf(cell).length > ONE_LINE) cell.classList.add('long');
-  for (const column of columnsOf(table))
-    if (hasNumbers(column)) for (const cell of column) cell.align = 'right';
+  columnsOf(table).forEach((column, at) => {
+    groupDigits(column);
+    alignNumbers(column, at === 0);
+  });
 }
 
 /** The cells of each column, if each row has one cell for each. */
@@ -29,11 +31,36 @@ function columnsOf({ rows }: HTMLTableElement): HTMLTableCellElement[][] {
   return (grid[0] ?? []).map((_, at) => grid.flatMap((row) => row[at] ?? []));
 }
 
-/** Whether a column has nothing but numbers below its heading. What the agent has aligned stays as it is. */
-function hasNumbers(column: HTMLTableCellElement[]): boolean {
-  if (column.some(({ align }) => align !== '')) return false;
-  const texts = column.filter(({ tagName }) => tagName === 'TD').map(textOf);
-  return texts.some(isNumber) && texts.every((text) => isNumber(text) || isMissing(text));
+/**
+ * Aligns numbers to the right: a column of numbers with its heading, and those of a column that has texts too. There, the first
+ * column names the rows and stays as it is. So does what the agent has aligned.
+ */
+function alignNumbers(column: HTMLTableCellElement[], isFirst: boolean): void {
+  if (column.some(({ align }) => align !== '')) return;
+  const filled = column.filter((cell) => cell.tagName === 'TD' && !isMissing(textOf(cell)));
+  const numbers = filled.filter((cell) => isNumber(textOf(cell)));
+  if (numbers.length === 0) return;
+  const isMixed = numbers.length < filled.length;
+  if (isMixed && (isFirst || column.some(({ classList }) => classList.contains('long')))) return;
+  const isMostly = numbers.length * 2 >= filled.length;
+  const headings = isMostly ? column.filter(({ tagName }) => tagName === 'TH') : [];
+  for (const cell of isMixed ? [...headings, ...numbers] : column) cell.align = 'right';
+}
+
+/** A number whose groups of digits have commas between them, and one of more than three digits without. */
+const GROUPED = /^\D*\d{1,3}(?:,\d{3})+(?:\.\d+)?\D*$/;
+const UNGROUPED = /^\D*\d{4,}(?:\.\d+)?\D*$/;
+
+/** Gives all numbers of a column commas between their groups of digits, if one of them has. A decimal comma leaves them as they are. */
+function groupDigits(column: HTMLTableCellElement[]): void {
+  const numbers = column.filter((cell) => isNumber(textOf(cell)));
+  const withCommas = numbers.map(textOf).filter((text) => text.includes(','));
+  if (withCommas.length === 0 || !withCommas.every((text) => GROUPED.test(text))) return;
+  for (const cell of numbers) {
+    const text = textOf(cell);
+    if (cell.childElementCount === 0 && UNGROUPED.test(text))
+      cell.textContent = text.replace(/\d+/, (digits) => digits.replace(/\B(?=(?:\d{3})+$)/g, ','));
+  }
 }
 
 function textOf({ textContent }: HTMLElement): string {

@@ -1,7 +1,9 @@
 import { useLayoutEffect, useRef, useState } from 'preact/hooks';
+import { flushSync } from 'preact/compat';
 import { Icon } from '../icons.js';
 import type { Conversation } from '../state/conversation.js';
 import type { Question } from '../state/turn.js';
+import { keepInTab, keptInTab, removeFromTab } from '../state/tab-storage.js';
 import { FileChip } from './file-chip.js';
 import { DropHint } from './drop-hint.js';
 import { useDroppedFiles } from './use-dropped-files.js';
@@ -15,11 +17,18 @@ interface ComposerProps {
   onAsk: (question: Pick<Question, 'text' | 'files'>) => void;
 }
 
+/** Under this name the tab keeps that the field is shown. */
+const KWARGS = 'kwargs field';
+
 /** Where the user writes. */
 export function Composer({ conversation, kwargs, kwargsFault, onKwargs, onAsk }: ComposerProps) {
   const [text, setText] = useState(conversation.draft.text);
   const [files, setFiles] = useState(conversation.draft.files);
+  const [isOpen, setOpen] = useState(keptInTab(KWARGS) !== undefined);
+  // What is sent with each query is never hidden.
+  const hasKwargs = isOpen || kwargs.trim() !== '';
   const message = useRef<HTMLTextAreaElement>(null);
+  const field = useRef<HTMLTextAreaElement>(null);
   const picker = useRef<HTMLInputElement>(null);
   const add = (added: Iterable<File>) => setFiles((before) => [...before, ...added]);
   const isDropping = useDroppedFiles(add);
@@ -35,6 +44,13 @@ export function Composer({ conversation, kwargs, kwargsFault, onKwargs, onAsk }:
     setText('');
     setFiles([]);
     message.current?.focus();
+  };
+  const toggleKwargs = () => {
+    if (kwargs.trim() !== '') return field.current?.focus();
+    if (hasKwargs) removeFromTab(KWARGS);
+    else keepInTab(KWARGS, 'shown');
+    flushSync(() => setOpen(!hasKwargs));
+    field.current?.focus();
   };
   const onKeyDown = (event: KeyboardEvent) => {
     // While characters are composed, Enter chooses one.
@@ -74,35 +90,72 @@ export function Composer({ conversation, kwargs, kwargsFault, onKwargs, onAsk }:
           ))}
         </ul>
       )}
-      <textarea
-        ref={message}
-        class="message"
-        aria-label="Message"
-        placeholder="Ask something, or add files"
-        rows={1}
-        value={text}
-        onInput={({ currentTarget }) => setText(currentTarget.value)}
-        onKeyDown={onKeyDown}
-        onPaste={onPaste}
-      />
-      <div class="tools">
-        <input
-          ref={picker}
-          type="file"
-          multiple
-          hidden
-          aria-label="Files"
-          onChange={({ currentTarget }) => {
-            add(currentTarget.files ?? []);
-            currentTarget.value = '';
-          }}
+      <div class="write">
+        <textarea
+          ref={message}
+          class="message"
+          aria-label="Message"
+          placeholder="Ask something, or add files"
+          rows={1}
+          value={text}
+          onInput={({ currentTarget }) => setText(currentTarget.value)}
+          onKeyDown={onKeyDown}
+          onPaste={onPaste}
         />
-        <button type="button" class="plain" aria-label="Attach files" onClick={() => picker.current?.click()}>
-          <Icon name="attach" />
-        </button>
+        <div class="tools">
+          <input
+            ref={picker}
+            type="file"
+            multiple
+            hidden
+            aria-label="Files"
+            onChange={({ currentTarget }) => {
+              add(currentTarget.files ?? []);
+              currentTarget.value = '';
+            }}
+          />
+          <button
+            type="button"
+            class="plain"
+            aria-label="Attach files"
+            onClick={() => picker.current?.click()}
+          >
+            <Icon name="attach" />
+          </button>
+          <button
+            type="button"
+            class="plain"
+            aria-label="kwargs"
+            title="kwargs: values for the agent, as JSON"
+            aria-expanded={hasKwargs}
+            onClick={toggleKwargs}
+          >
+            <Icon name="braces" />
+          </button>
+          {live && (
+            <button
+              type="button"
+              class="secondary stop"
+              disabled={live.isStopping}
+              onClick={() => {
+                void conversation.stop(live);
+                message.current?.focus();
+              }}
+            >
+              <Icon name="stop" />
+              <span class="word">{live.isStopping ? 'Stopping…' : 'Stop'}</span>
+            </button>
+          )}
+          <button type="submit" class="primary send" aria-label="Send" disabled={!isReady}>
+            <Icon name="send" />
+          </button>
+        </div>
+      </div>
+      {hasKwargs && (
         <label class="kwargs">
           <span>kwargs</span>
           <textarea
+            ref={field}
             rows={1}
             spellcheck={false}
             autocapitalize="off"
@@ -114,24 +167,7 @@ export function Composer({ conversation, kwargs, kwargsFault, onKwargs, onAsk }:
             onKeyDown={(event) => event.key === 'Enter' && (event.ctrlKey || event.metaKey) && send()}
           />
         </label>
-        {live && (
-          <button
-            type="button"
-            class="secondary stop"
-            disabled={live.isStopping}
-            onClick={() => {
-              void conversation.stop(live);
-              message.current?.focus();
-            }}
-          >
-            <Icon name="stop" />
-            {live.isStopping ? 'Stopping…' : 'Stop'}
-          </button>
-        )}
-        <button type="submit" class="primary send" aria-label="Send" disabled={!isReady}>
-          <Icon name="send" />
-        </button>
-      </div>
+      )}
       {isDropping && <DropHint />}
       <p class="fault" id="kwargs-fault" role="alert">
         {kwargsFault}

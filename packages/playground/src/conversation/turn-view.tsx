@@ -39,7 +39,6 @@ export const TurnView = memo(function TurnView({ turn, conversation, page }: Pro
         <AnswerItems turn={turn} conversation={conversation} />
         {isLive && !upload && <Waiting turn={turn} />}
         <End turn={turn} conversation={conversation} onAgain={mayChange ? askInstead : undefined} />
-        {!isLive && turn.runId !== undefined && <RunDetails turn={turn} calls={conversation.calls} />}
       </section>
     </article>
   );
@@ -142,7 +141,7 @@ function End({
         {status === 'completed' && question && onAgain && (
           <button type="button" class="plain small" onClick={leaving(() => onAgain(question.text))}>
             <Icon name="retry" />
-            Regenerate
+            <span class="word">Regenerate</span>
           </button>
         )}
         {!turn.isLive && status !== 'completed' && question && !question.isCut && (
@@ -151,6 +150,7 @@ function End({
             Retry
           </button>
         )}
+        {!turn.isLive && turn.runId !== undefined && <RunDetails turn={turn} calls={conversation.calls} />}
       </div>
     </>
   );

@@ -1,6 +1,7 @@
 import type { ApprovalValue } from 'nest-agent-query-client';
 import { useRef } from 'preact/hooks';
 import { flushSync } from 'preact/compat';
+import { Icon } from '../icons.js';
 import { shownJson } from '../text.js';
 import { FieldView } from './field-view.js';
 import { faultsByField, readJson } from './form-values.js';
@@ -68,14 +69,16 @@ export function ApprovalForm({ request, draft: written, onDraft, faults, onSend,
       <Unplaced texts={texts['']} />
       <div class="decide">
         <button type="button" class="primary" aria-disabled={isSending} onClick={approve}>
+          <Icon name="done" />
           Approve
         </button>
         <button
           type="button"
-          class="secondary"
+          class="secondary refuse"
           aria-disabled={isSending}
           onClick={() => onSend(value(false))}
         >
+          <Icon name="close" />
           Decline
         </button>
         {isSending && <span class="quiet">Sending…</span>}

@@ -1,5 +1,6 @@
 import type { InputRequest, ResolvedInput } from 'nest-agent-query-client';
 import { shownJson, timeAgo } from '../text.js';
+import { answererOf } from './answerer.js';
 
 interface Props {
   request: InputRequest;
@@ -16,8 +17,7 @@ export function Outcome({ request, resolved }: Props) {
     <div class="outcome">
       <p>
         <strong>{title}</strong>
-        {by !== null && ` by ${by}`}, <time dateTime={at}>{timeAgo(at)}</time>.
-        {text !== undefined && ` ${text}`}
+        {answererOf(by)}, <time dateTime={at}>{timeAgo(at)}</time>.{text !== undefined && ` ${text}`}
       </p>
       {value !== undefined && <pre tabindex={0}>{shownJson(value)}</pre>}
     </div>

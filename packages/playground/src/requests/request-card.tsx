@@ -26,6 +26,14 @@ const TITLES: Record<InputKind, string> = {
   auth: 'The agent asks you to sign in',
 };
 
+/** The titles of requests that are no longer open. */
+const PAST_TITLES: Record<InputKind, string> = {
+  approval: 'The agent asked for your approval',
+  input: 'The agent had a question',
+  tool: 'The agent asked you to execute a call',
+  auth: 'The agent asked you to sign in',
+};
+
 const FORMS = { approval: ApprovalForm, input: InputForm, tool: ToolForm, auth: AuthForm };
 
 /** A request of the run: a form while it is open, and then what was answered. */
@@ -55,7 +63,7 @@ export function RequestCard({ turn, asked, conversation }: Props) {
       aria-labelledby={`${id}-title ${id}-message`}
       tabindex={-1}
     >
-      <h3 id={`${id}-title`}>{TITLES[request.kind]}</h3>
+      <h3 id={`${id}-title`}>{(isOpen ? TITLES : PAST_TITLES)[request.kind]}</h3>
       <p class="asks" id={`${id}-message`}>
         {request.message}
       </p>
@@ -108,7 +116,8 @@ function OpenRequest({ turn, asked, conversation }: Props) {
         <Expiry request={request} />
         <button
           type="button"
-          class="plain small"
+          class="skip"
+          title="The agent goes on without an answer."
           aria-disabled={isSending}
           onClick={() => void requests.answer(turn, asked, { outcome: 'declined' })}
         >
