@@ -83,6 +83,7 @@ export type {
   EndedRunsPage,
   EndpointRef,
   Envelope,
+  ErasedOwner,
   ErrorCode,
   ErrorExtras,
   FieldError,

@@ -349,6 +349,11 @@ export const PROMISES = {
     section: '2.4',
     sentence: 'DELETE of a run that waits ends it without calling its handler.',
   },
+  'run.erase': {
+    section: '2.4',
+    sentence:
+      'DELETE with ?erase removes a run that has no session, with its log and its files; it is cancelled before.',
+  },
   'disconnect.continue': {
     section: '2.4',
     sentence: 'With the policy continue, a run continues when its last follower leaves.',
@@ -678,6 +683,11 @@ export const PROMISES = {
     section: '2.6',
     sentence:
       'No other owner can follow, cancel, list or erase what belongs to one: it does not exist for them.',
+  },
+  'owner.erase': {
+    section: '2.6',
+    sentence:
+      'A host erases all that there is of an owner, also what executes, waits and asks; other owners keep what they have.',
   },
   'owner.sessions': {
     section: '2.6',

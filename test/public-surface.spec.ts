@@ -193,6 +193,7 @@ const ENTRIES: Record<string, string[]> = {
     'refuseToWait',
     'resolvedText',
     'restartedText',
+    'runBusy',
     'runNotFound',
     'sessionBusy',
     'shownTurn',

@@ -62,6 +62,7 @@ describeWithRedis('The example of a store on Redis', () => {
       without: {
         changesSessions: 'The example keeps what lists of turns need, and no more.',
         deliveries: 'nobody wants webhooks here.',
+        erasesRuns: 'The example erases sessions only.',
         files: 'Redis is no place for large files.',
         inputs: 'runs do not ask here.',
         lengthLimits: 'Redis has limits of its own.',

@@ -185,11 +185,16 @@ export const OPERATIONS: Readonly<Record<string, (kwargs: Type | undefined) => M
     ),
   cancel: () =>
     applyDecorators(
-      ApiOperation({ summary: 'Cancel a run' }),
+      ApiOperation({ summary: 'Cancel a run, or erase it' }),
       RUN_ID,
+      parameter('erase', 'Whether the run is erased, if it has no session.', {
+        type: 'boolean',
+        default: false,
+      }),
       jsonResponse(200, 'The handler has stopped, or the run had ended before.', QueryRun),
       jsonResponse(202, 'The handler has not stopped in time; its run has ended all the same.', QueryRun),
-      problemResponses([...ALWAYS, 'not_found']),
+      ApiResponse({ status: 204, description: 'The run is erased.' }),
+      problemResponses(['invalid_query', ...ALWAYS, 'not_found', 'session_busy']),
     ),
   session: () =>
     applyDecorators(

@@ -40,6 +40,7 @@ export {
   refuseToWait,
   resolvedText,
   restartedText,
+  runBusy,
   type RunEvent,
   runNotFound,
   sessionBusy,

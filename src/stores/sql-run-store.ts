@@ -93,12 +93,10 @@ export class SqlRunStore extends RunStore {
   constructor(driver: Driver, options: SqlStoreOptions = {}) {
     super();
     const retention = { ...STORED_RETENTION_DEFAULTS, ...options.retention };
-    const database = new Database(driver);
+    const database = (this.#database = new Database(driver));
     const lease = new Lease(database, options.leaseMs);
-    const localRuns = new LocalRuns(() => database.now());
-    this.#database = database;
+    const localRuns = (this.#localRuns = new LocalRuns(() => database.now()));
     this.#lease = lease;
-    this.#localRuns = localRuns;
     this.#endedLength = new EndedLength(database);
     this.signals = driver.signals;
 
@@ -111,8 +109,7 @@ export class SqlRunStore extends RunStore {
       if (run.keptLength > retention.logLength) this.#sweeper.trim(run.id);
     });
     this.#writer = writer;
-    const erasure = new Erasure(database, localRuns, this.files, writer);
-    this.#erasure = erasure;
+    const erasure = (this.#erasure = new Erasure(database, localRuns, this.files, writer));
     const files = new FileSweeper(database, this.files, retention);
     const sums = new UsageSums(database);
     this.#sweeper = new Sweeper(database, lease, localRuns, erasure, files, sums, writer, retention);
@@ -277,6 +274,10 @@ export class SqlRunStore extends RunStore {
 
   erase(owner: string, sessionId: string): Promise<boolean> {
     return this.#erasure.eraseSession(owner, sessionId);
+  }
+
+  override eraseRun(owner: string, runId: string): Promise<boolean> {
+    return this.#erasure.eraseRun(owner, runId);
   }
 
   override fork(owner: string, fork: Fork) {

@@ -15,6 +15,7 @@ import { valueOf } from './rows/run-rows.js';
 import {
   ALL_SESSIONS,
   readUsing,
+  removeUsageOf,
   selectUsingOf,
   tableOfSums,
   USAGE_COLUMNS,
@@ -74,6 +75,10 @@ export class SqlUsageStore extends UsageStore {
       }
     }
     return spent;
+  }
+
+  erase(owner: string): Promise<number> {
+    return this.database.attempt((db) => removeUsageOf(db, this.database.driver, owner), 'transaction');
   }
 }
 

@@ -107,6 +107,7 @@ describeOnOneAdapter('What belongs to one caller, on %s', (adapter) => {
         send('GET', run, FULL),
         send('GET', run, { ...FULL, 'last-event-id': `${runId}.0` }),
         send('DELETE', run),
+        send('DELETE', `${run}?erase`),
         send('GET', `${run}/inputs`),
         send('GET', `${run}/deliveries`),
         send('POST', `${run}/deliveries/msg_1`),
@@ -133,7 +134,7 @@ describeOnOneAdapter('What belongs to one caller, on %s', (adapter) => {
         }),
       );
     const missing = await read(ways({ 'x-caller': 'bob' }, unknown, 'unknown'));
-    expect(missing.map(([status]) => status)).toEqual(Array(12).fill(404));
+    expect(missing.map(([status]) => status)).toEqual(Array(13).fill(404));
     expect(await read(ways({ 'x-caller': 'bob' }, asked.runId, 's'))).toEqual(missing);
     expect(await read(ways({}, asked.runId, 's'))).toEqual(missing);
 

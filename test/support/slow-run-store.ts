@@ -76,6 +76,10 @@ export class SlowRunStore extends RunStore {
     });
   }
 
+  override eraseRun(...args: Parameters<RunStore['eraseRun']>) {
+    return this.#inOrder(args[1], () => this.memory.eraseRun(...args));
+  }
+
   override parts(...args: Parameters<RunStore['parts']>) {
     return this.#slowly(() => this.memory.parts(...args));
   }

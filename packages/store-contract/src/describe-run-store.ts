@@ -3,6 +3,7 @@ import { describeAttempts } from './attempts.js';
 import { describeCheckpoints } from './checkpoints.js';
 import { describeDeliveries, describeRestartedDeliveries } from './deliveries.js';
 import { describeEnd } from './end.js';
+import { describeErasure } from './erasure.js';
 import { describeFiles } from './files.js';
 import { describeForks } from './forks.js';
 import { describeIdempotencyKeys } from './idempotency-keys.js';
@@ -78,6 +79,7 @@ export function describeRunStore(
     describeWith('ownerLimits', describeOwners);
     describeWith('retention', describeRetention);
     describeWith('files', describeFiles);
+    describeWith('erasesRuns', describeErasure);
     describeWith('uploads', describeUploads);
     describeWith('usage', describeUsage);
     describeWith('inputs', () => {

@@ -48,6 +48,7 @@ export type OpenStoreFor = (settings: StoreSettings) => OpenStore | Promise<Open
  * |---|---|
  * | `changesSessions` | it has `fork`, and admissions can replace turns |
  * | `deliveries` | it has `deliveries`: webhooks of runs |
+ * | `erasesRuns` | it has `eraseRun` |
  * | `durable` | runs that wait survive the end of the process; it has `query`, `handOver` and states |
  * | `files` | it has `files`, and files of answers are kept with it |
  * | `inputs` | it has `inputs`: runs can ask |
@@ -63,6 +64,7 @@ export type StoreCapability =
   | 'changesSessions'
   | 'deliveries'
   | 'durable'
+  | 'erasesRuns'
   | 'files'
   | 'inputs'
   | 'lengthLimits'

@@ -79,6 +79,25 @@ export function sessionBusy(isAsking = false): QueryError {
   return new QueryError('session_busy', why);
 }
 
+/**
+ * A run that is to be erased has not ended.
+ *
+ * @example
+ * throw runBusy();
+ */
+export const runBusy = (): QueryError =>
+  new QueryError('session_busy', 'The run has not ended. Erase it when it has.');
+
+/** A run that is to be erased is a part of a session. */
+export function runOfSession(sessionId: string): QueryError {
+  const detail = `The run belongs to the session ${JSON.stringify(sessionId)}. Erase the session.`;
+  return new QueryError('invalid_query', detail);
+}
+
+/** The store has no capability to erase single runs. */
+export const runsUnerasable = (): QueryError =>
+  new QueryError('invalid_query', 'The store of this service can erase sessions, but no runs.');
+
 /** @param id of the session that was to be made */
 export function sessionExists(id: string): QueryError {
   const detail = `There is a session with the id ${JSON.stringify(id)} already. Send another id, or none.`;

@@ -105,6 +105,13 @@ export class TurnsDto {
   after: number = 0;
 }
 
+/** The parameters of `DELETE {base}/query/{runId}`. */
+export class CancelDto {
+  /** Whether the run is erased: `?erase`. */
+  @IsIn(['', 'true', 'false'], { message: 'must be true or false; without a value it is true' })
+  erase: '' | 'true' | 'false' = 'false';
+}
+
 /** Reads the parameters of a URL as a DTO, or throws `invalid_query` with all faults. Other parameters are ignored. */
 export function validated<T extends object>(dto: new () => T, parameters: object): T {
   const list = new dto() as T & Record<string, unknown>;

@@ -45,7 +45,7 @@ import { fileReply } from './file-reply.js';
 import type { AnswersDto } from './answers.dto.js';
 import type { ForkDto } from './fork.dto.js';
 import { cursorOfRun } from './headers.js';
-import { ListDto, runListOf, TurnsDto, UsageDto, validated } from './list.dto.js';
+import { CancelDto, ListDto, runListOf, TurnsDto, UsageDto, validated } from './list.dto.js';
 import { ProblemFilter } from './problem.filter.js';
 import { AnswersBody, ForkBody, type Submission, Submitted } from './query.pipe.js';
 
@@ -163,13 +163,19 @@ export class QueryController {
     return undefined;
   }
 
-  /** Cancels a run: 200 when its handler has stopped, 202 if it has not. */
+  /** Cancels a run: 200 when its handler has stopped, 202 if it has not. With `?erase` it erases the run: 204. */
   @Delete(':runId')
   async cancel(
     @Owner() owner: string,
     @Param('runId') runId: string,
     @Res() response: HostResponse,
-  ): Promise<RunView> {
+    @Query() parameters: object,
+  ): Promise<RunView | undefined> {
+    if (validated(CancelDto, parameters).erase !== 'false') {
+      await this.agent.eraseRun(owner, runId);
+      response.status(204);
+      return undefined;
+    }
     const { run, stopped } = await this.agent.cancel(owner, runId);
     if (!stopped) response.status(202);
     return run;

@@ -261,8 +261,12 @@ export class MemoryRunStore extends RunStore {
   erase(owner: string, sessionId: string): boolean {
     if (this.#sessions.queue(owner, sessionId).length > 0) throw sessionBusy();
     if (!this.#sessions.erase(owner, sessionId)) return false;
-    this.#runs.erase(owner, sessionId);
+    this.#runs.eraseSession(owner, sessionId);
     return true;
+  }
+
+  override eraseRun(owner: string, runId: string): boolean {
+    return this.#runs.erase(owner, runId);
   }
 
   #queuesOf(module: string): OwnerQueues {

@@ -64,6 +64,16 @@ export class MemoryUploadStore extends UploadStore {
     return undefined;
   }
 
+  erase(owner: string): number {
+    this.sweep();
+    const erased = [...this.#uploads].filter(([, upload]) => upload.owner === owner);
+    for (const [key, { user, sha256 }] of erased) {
+      this.#uploads.delete(key);
+      this.files.drop(user, sha256);
+    }
+    return erased.length;
+  }
+
   /** Drops what has expired. */
   sweep(): void {
     for (const [key, { user, sha256, expiresAt }] of this.#uploads) {

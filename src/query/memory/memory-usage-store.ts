@@ -51,6 +51,12 @@ export class MemoryUsageStore extends UsageStore {
     }
   }
 
+  erase(owner: string): number {
+    const sums = new Set(this.#of(owner).map(({ day, model }) => JSON.stringify([day, model])));
+    this.#sums.delete(owner);
+    return sums.size;
+  }
+
   /** Drops what is too old, of all owners, once a day. */
   sweep(): void {
     const today = dayOf(Date.now());

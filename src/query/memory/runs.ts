@@ -1,4 +1,5 @@
 import { doneText } from '../contract/envelopes.js';
+import { runBusy } from '../contract/refusals.js';
 import { pageOf } from '../contract/list-page.js';
 import { hasMetadata } from '../contract/metadata.js';
 import { pageOfEnded } from '../ports/ended-runs.js';
@@ -122,7 +123,16 @@ export class Runs {
     this.#dropExcess();
   }
 
-  erase(owner: string, sessionId: string): void {
+  /** Drops a run without a session. @throws {QueryError} `session_busy`: it has not ended */
+  erase(owner: string, id: string): boolean {
+    const run = this.get(owner, id);
+    if (!run || run.sessionId !== undefined) return false;
+    if (!run.end) throw runBusy();
+    this.#drop(run);
+    return true;
+  }
+
+  eraseSession(owner: string, sessionId: string): void {
     for (const run of this.#ended) {
       if (run.owner === owner && run.sessionId === sessionId) this.#drop(run);
     }

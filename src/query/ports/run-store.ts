@@ -15,6 +15,7 @@ import type {
   RunsPage,
   StoredQuery,
 } from './run-record.js';
+import { runsUnerasable } from '../contract/refusals.js';
 import { endedAmongAll } from './ended-runs.js';
 import type { InputStore } from './input-store.js';
 import { SessionStore } from './session-store.js';
@@ -162,6 +163,18 @@ export abstract class RunStore extends SessionStore {
     owner: string,
     page: RunsPage,
   ): Awaitable<{ runs: RunRecord[]; next: ListPosition | undefined }>;
+
+  /**
+   * Erases a run that has ended and belongs to no session: its log, files, requests and webhooks. What it has used stays. Returns
+   * false if the owner has no such run. Default: throws `invalid_query`, the store cannot.
+   *
+   * @throws {QueryError} `session_busy`: the run has not ended
+   */
+  eraseRun(owner: string, runId: string): Awaitable<boolean> {
+    void owner;
+    void runId;
+    throw runsUnerasable();
+  }
 
   /** Whether waiting runs survive the end of the process. Then it also has `query`, `handOver` and `saveCheckpoint`. Default
    * false. */

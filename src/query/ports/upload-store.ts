@@ -50,4 +50,7 @@ export abstract class UploadStore {
    * the owner has none with this digest, or it is no longer kept.
    */
   abstract find(owner: string, sha256: string): Awaitable<SentContent | undefined>;
+
+  /** Erases all uploads of an owner. A run or a turn that uses one keeps its content. Returns how many there were. */
+  abstract erase(owner: string): Awaitable<number>;
 }

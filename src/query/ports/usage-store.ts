@@ -71,4 +71,7 @@ export abstract class UsageStore {
    * @throws {QueryError} `unavailable`
    */
   abstract spent(owner: string, per: BudgetPeriod): Awaitable<{ tokens: number; price: number }>;
+
+  /** Erases what an owner has used, when the owner has no run any more. Returns of how many days and models it was. */
+  abstract erase(owner: string): Awaitable<number>;
 }

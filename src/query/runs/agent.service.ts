@@ -2,7 +2,7 @@ import { Inject, Injectable, Optional } from '@nestjs/common';
 import type { Logger, OnApplicationBootstrap, OnApplicationShutdown, OnModuleDestroy } from '@nestjs/common';
 import type { RunView } from 'nest-agent-query-client';
 import { refusalOf } from '../contract/errors.js';
-import { sessionNotFound } from '../contract/refusals.js';
+import { runNotFound, runOfSession, sessionNotFound } from '../contract/refusals.js';
 import { type FollowedRun, RunStream } from '../event-log/run-stream.js';
 import { Spool } from '../files/spool.js';
 import { Settings } from '../options/settings.js';
@@ -16,6 +16,7 @@ import { Admissions, draining } from './admissions.js';
 import { Deliveries } from './deliveries.js';
 import { Inputs } from './inputs.js';
 import { observed, Observers } from './observers.js';
+import { type ErasedOwner, eraseOwner } from './owner-erasure.js';
 import { Processes } from './processes.js';
 import { RunHandler } from './run-handler.js';
 import { RunnerServices } from './runner-services.js';
@@ -35,6 +36,7 @@ import { refuseUnknown } from '../contract/unknown-members.js';
 export { ANONYMOUS };
 export type {
   DownloadedFile,
+  ErasedOwner,
   ListOptions,
   Load,
   QueryOptions,
@@ -165,6 +167,37 @@ export class AgentService
     await settlesWithin(END_READING_MS, this.#services.groups.emptied(stored, sessionId));
     if (!(await this.store.erase(stored, sessionId))) throw sessionNotFound();
     await this.#services.tellErased({ owner, id: sessionId });
+  }
+
+  /**
+   * Erases a run that belongs to no session: cancels it unless it has ended, and deletes its log, files, requests and webhooks.
+   * What it has used stays in the sums.
+   *
+   * @throws {QueryError} `not_found` · `invalid_query`: it belongs to a session, or the store cannot · `session_busy`: it has not
+   * ended in time · `unavailable`
+   */
+  async eraseRun(owner: string, runId: string): Promise<void> {
+    const run = await this.record(owner, runId);
+    if (run.sessionId !== undefined) throw runOfSession(run.sessionId);
+    await this.#processes.cancel(run);
+    await settlesWithin(END_READING_MS, this.#services.groups.get(runId)?.emptied() ?? Promise.resolve());
+    if (!(await this.store.eraseRun(run.owner, runId))) throw runNotFound();
+  }
+
+  /**
+   * Erases all that this module keeps of an owner: cancels the unfinished runs, deletes sessions, runs, files, uploads and usage,
+   * and tells the handler of each session. Budgets of the owner begin anew. It may be repeated, also after a fault. Take the access
+   * of the owner away before: what the owner sends meanwhile may be kept.
+   *
+   * @returns how much there was
+   * @throws {QueryError} `session_busy`: a run has not ended in time, or a new one came meanwhile · `invalid_query`: the store
+   * cannot · `unavailable`
+   *
+   * @example
+   * const { runs, sessions } = await agent.eraseOwner('ann');
+   */
+  eraseOwner(owner: string): Promise<ErasedOwner> {
+    return eraseOwner(this, this.store, owner, this.stored(owner));
   }
 
   /** Returns the present load of this process. */

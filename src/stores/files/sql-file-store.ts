@@ -90,16 +90,14 @@ export class SqlFileStore extends FileStore {
     content: Blob,
   ): Promise<boolean> {
     await this.keep(id, file.sha256, content);
-    return this.database.attempt(async (db) => {
+    const isAdded = await this.database.attempt(async (db) => {
       const run = await db
         .selectFrom('runs')
-        .select('id')
+        .select(['attempt', 'process', 'ended_at'])
         .where('id', '=', id)
-        .where('attempt', '=', attempt)
-        .where('process', '=', process)
-        .where('ended_at', 'is', null)
         .executeTakeFirst();
-      if (!run) return false;
+      if (!run) return undefined;
+      if (run.attempt !== attempt || run.process !== process || run.ended_at !== null) return false;
       await insertFiles(db, owner, id, [file]);
       await db
         .updateTable('file_uses')
@@ -109,6 +107,9 @@ export class SqlFileStore extends FileStore {
         .execute();
       return true;
     }, 'transaction');
+    // The run was erased: nothing else removes the content soon.
+    if (isAdded === undefined) await this.release(id);
+    return isAdded ?? false;
   }
 
   /** Removes the complete contents with these digests, as far as there are any and no run and no turn uses them. */

@@ -79,6 +79,17 @@ export class SqlUploadStore extends UploadStore {
     const { id, size } = found;
     return { size, read: () => this.storage.read(id, size), open: () => this.storage.open?.(id) };
   }
+
+  async erase(owner: string): Promise<number> {
+    const id = uploadOf(owner);
+    const erased = await this.database.attempt(async (db) => {
+      await this.database.driver.lock(db, id);
+      await db.deleteFrom('file_uses').where('run_id', '=', id).execute();
+      return db.deleteFrom('files').where('run_id', '=', id).returning('sha256').execute();
+    }, 'transaction');
+    await this.files.removeUnused(erased.map(({ sha256 }) => sha256));
+    return erased.length;
+  }
 }
 
 /** The files of the runs, turns and uploads of an owner whose contents are kept for them. */

@@ -1,11 +1,13 @@
-import { QueryError, sessionBusy } from '../../query/index.js';
+import type { ExpressionBuilder } from 'kysely';
+import { QueryError, runBusy, sessionBusy } from '../../query/index.js';
 import type { Database } from '../drivers/database.js';
 import type { Driver } from '../drivers/driver.js';
 import type { SqlFileStore } from '../files/sql-file-store.js';
 import { keyOf } from '../schema/keys.js';
-import type { Db } from '../schema/tables.js';
+import type { Db, Tables } from '../schema/tables.js';
 import type { LocalRuns } from './local-runs.js';
 import type { LogWriter } from './log-writer.js';
+import { isRunId } from '../rows/run-rows.js';
 import { removeParts, removeTurns } from '../rows/turn-removal.js';
 import { addUsage, removeSessionOfUsage } from '../rows/usage-rows.js';
 
@@ -39,10 +41,37 @@ export class Erasure {
     );
     if (!hidden) return false;
     await this.removeRuns(hidden.runIds);
-    await this.files.removeUnused(hidden.digests);
+    await this.#purge(hidden.digests);
+    return true;
+  }
+
+  /**
+   * Erases a run without a session. False if the owner has no such run.
+   *
+   * @throws {QueryError} `session_busy` · `unavailable`
+   */
+  async eraseRun(owner: string, runId: string): Promise<boolean> {
+    if (!isRunId(runId)) return false;
+    const found = await this.database.attempt((db) =>
+      db
+        .selectFrom('runs')
+        .select((run) => isBusy(run).as('isBusy'))
+        .where('id', '=', runId)
+        .where('owner', '=', JSON.stringify(owner))
+        .where('session_key', 'is', null)
+        .executeTakeFirst(),
+    );
+    if (!found) return false;
+    if (found.isBusy) throw runBusy();
+    await this.#purge(await this.removeRuns([runId]));
+    return true;
+  }
+
+  /** Removes files that nothing needs any more, and what was deleted from the disk too. */
+  async #purge(digests: string[]): Promise<void> {
+    await this.files.removeUnused(digests);
     await this.writer.moveAll();
     await this.database.attempt(() => this.database.driver.purge());
-    return true;
   }
 
   /**
@@ -108,14 +137,20 @@ export class Erasure {
     }, 'transaction');
   }
 
-  async removeRuns(runIds: string[]): Promise<void> {
+  /** Returns the digests of the files that runs without a session had. */
+  async removeRuns(runIds: string[]): Promise<string[]> {
+    const { database } = this;
+    const digests: string[] = [];
     this.localRuns.dropRemoved(runIds);
-    for (let i = 0; i < runIds.length; i += REMOVED.runs) {
+    for (let i = 0; i < runIds.length;) {
       const some = runIds.slice(i, i + REMOVED.runs);
-      while (
-        !(await this.database.attempt((db) => removeRunsFrom(db, this.database.driver, some), 'transaction'))
-      );
+      const remove = (db: Db) => removeRunsFrom(db, database.driver, some);
+      const removed = await database.attempt(remove, 'transaction');
+      if (!removed) continue;
+      digests.push(...removed);
+      i += REMOVED.runs;
     }
+    return digests;
   }
 
   /**
@@ -129,10 +164,10 @@ export class Erasure {
       await this.database.driver.lock(db, `session ${sessionKey}`);
       const runs = await db
         .selectFrom('runs')
-        .select(['id', 'ended_at'])
+        .select((run) => ['id', isBusy(run).as('isBusy')])
         .where('session_key', '=', sessionKey)
         .execute();
-      if (runs.some((run) => run.ended_at === null)) throw sessionBusy();
+      if (runs.some((run) => run.isBusy)) throw sessionBusy();
       const digests = await removeTurns(db, this.database.driver, sessionKey);
       const erased = await db
         .deleteFrom('sessions')
@@ -149,6 +184,12 @@ export class Erasure {
       return { runIds: runs.map(({ id }) => id), digests };
     }, 'transaction');
   }
+}
+
+/** Whether a run has not ended, and is not one of a process that is gone: such a run is never written again. */
+function isBusy(of: ExpressionBuilder<Tables, 'runs'>) {
+  const alive = of.selectFrom('processes').select('processes.id');
+  return of.and([of('ended_at', 'is', null), of.or([of('process', '=', ''), of('process', 'in', alive)])]);
 }
 
 /** The first rows that have a length together: at least one, if there is one. */
@@ -194,16 +235,16 @@ export async function removeSegments(db: Db, runIds: string[], end = Infinity): 
   return removed.length < removable.length || removable.length === REMOVED.segments;
 }
 
-/** Removes runs and their logs, as far as one transaction may do that. Returns whether all of them were removed. */
-async function removeRunsFrom(db: Db, driver: Driver, runIds: string[]): Promise<boolean> {
-  if (await removeSegments(db, runIds)) return false;
+/** Removes runs and their logs, as far as one transaction may do that. Returns the digests of files when all were removed. */
+async function removeRunsFrom(db: Db, driver: Driver, runIds: string[]): Promise<string[] | undefined> {
+  if (await removeSegments(db, runIds)) return undefined;
   await addUsage(db, driver, (run) => run('id', 'in', runIds));
   // The turn of a session still needs the files, also that of a fork whose source is erased.
   const alone = db.selectFrom('runs').select('id').where('id', 'in', runIds).where('session_key', 'is', null);
-  await removeParts(db, alone);
+  const digests = await removeParts(db, alone);
   await db.deleteFrom('requests').where('run_id', 'in', runIds).execute();
   await db.deleteFrom('metadata').where('run_id', 'in', runIds).execute();
   await db.deleteFrom('deliveries').where('run_id', 'in', runIds).execute();
   await db.deleteFrom('runs').where('id', 'in', runIds).execute();
-  return true;
+  return digests;
 }

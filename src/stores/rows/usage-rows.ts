@@ -228,3 +228,15 @@ export async function removeSessionOfUsage(
     removed.map((sum) => ({ ...sum, session_key: NO_SESSION, session: null })),
   );
 }
+
+/** Removes what an owner has used, when none of its runs is left. Returns how many sums there were: one for each day and model. */
+export async function removeUsageOf(db: Db, driver: Driver, owner: string): Promise<number> {
+  await driver.lock(db, LOCK);
+  const removed = await db
+    .deleteFrom('usage')
+    .where('owner_hash', '=', ownerHashOf(owner))
+    .where('owner', '=', JSON.stringify(owner))
+    .returning('session_key')
+    .execute();
+  return removed.filter(({ session_key }) => session_key === ALL_SESSIONS).length;
+}

@@ -67,6 +67,7 @@ const CALLS: Call[] = [
     ({ runId }) => ({ ...FULL, 'last-event-id': `${runId}.1` }),
   ),
   call('cancel', 'DELETE', ({ runId }) => `/query/${runId}`),
+  call('erase the run', 'DELETE', ({ runId }) => `/query/${runId}?erase`),
   call('a file of the run', 'GET', ({ runId, sha256 }) => `/query/${runId}/files/${sha256}`),
   call(
     'a range of it',
