@@ -3,15 +3,11 @@ import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { mkdir, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:http';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { npm, run } from './commands.mjs';
 import { installNode } from './node-version.mjs';
-import { packedWithOurs } from './packed-host.mjs';
 import { Program } from './program.mjs';
 import { NODE, RELEASED_BEFORE } from './versions.mjs';
-
-/** What the application depends on, and the peer of that. */
-const NEEDED = ['nest-agent-query', 'nest-agent-query-adapters', 'nest-agent-query-ai-sdk'];
 
 const STARTED = /Open (http:\S+)\/playground/;
 
@@ -25,13 +21,11 @@ export async function tryCreated(packages, directory) {
   // Nest 12 asks for it. Without a key, whatever the machine has set.
   const env = { ...(await installNode(NODE[22], folder)), MODEL: '', MODEL_BASE_URL: '', DATABASE_URL: '' };
   const { path } = packages.find(({ manifest }) => manifest.name === 'create-nest-agent-query');
-  await run('npm', ['exec', '--yes', `--package=${path}`, '--', 'create-nest-agent-query', 'my-agent'], {
-    cwd: folder,
-    env,
-  });
+  const create = ['create-nest-agent-query', 'my-agent', '--packed', dirname(path)];
+  await run('npm', ['exec', '--yes', `--package=${path}`, '--', ...create], { cwd: folder, env });
   const app = { cwd: join(folder, 'my-agent'), env };
-  const packed = packedWithOurs(packages, NEEDED);
-  await npm(['install', '--before', RELEASED_BEFORE, ...Object.values(packed)], app);
+  // As the command prints it, but for the date.
+  await npm(['install', '--before', RELEASED_BEFORE], app);
   await run('node', ['node_modules/typescript/bin/tsc', '-p', '.', '--noEmit'], app);
   await npm(['test'], app);
   console.log('created: is installed, has no error of types, and passes its test');

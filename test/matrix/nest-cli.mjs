@@ -21,7 +21,8 @@ export async function tryNestCli({ checkout, directory, env }) {
   await writeFile(join(tool, 'package.json'), '{"private":true}');
   await npm(['install', '--before', RELEASED_BEFORE, '@nestjs/cli@12'], { cwd: tool, env });
   const nest = join(tool, 'node_modules/.bin/nest');
-  await npm(['run', 'prepare'], { cwd: checkout, env });
+  // What `npm ci` has done in a checkout of a user.
+  await npm(['run', 'postprepare'], { cwd: checkout, env });
   await run(nest, ['build'], { cwd: checkout, env });
   await access(join(checkout, 'dist/main.js'));
   console.log('nest build: dist/main.js is there');

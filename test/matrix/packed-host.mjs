@@ -28,11 +28,8 @@ export function packedOnes(packages) {
 export function packedWithOurs(packages, names) {
   const needed = new Set(names);
   // A set is read to its end, also what is added meanwhile.
-  for (const name of needed) {
-    const { manifest } = packages.find((each) => each.manifest.name === name);
-    for (const each of Object.keys(manifest.dependencies ?? {}))
-      if (packages.some((other) => other.manifest.name === each)) needed.add(each);
-  }
+  for (const name of needed)
+    for (const each of packages.find(({ manifest }) => manifest.name === name).needs) needed.add(each);
   return packedOnes(packages.filter(({ manifest }) => needed.has(manifest.name)));
 }
 

@@ -1,28 +1,12 @@
 /** The packages that are published, as npm packs them. */
 import { existsSync } from 'node:fs';
-import { readdir, readFile, writeFile } from 'node:fs/promises';
+import { readFile, writeFile } from 'node:fs/promises';
 import { join, posix, resolve } from 'node:path';
 import process from 'node:process';
+import { packInto, publishedPackages } from '../../build/pack.mjs';
 import { buildAdapters } from '../adapters/build.mjs';
-import { run } from '../matrix/commands.mjs';
 
 export const ROOT = resolve(import.meta.dirname, '../..');
-
-/** The folders of the published packages, each after those that it needs, with their manifests. */
-async function publishedPackages() {
-  const others = (await readdir(join(ROOT, 'packages'), { withFileTypes: true }))
-    .filter((entry) => entry.isDirectory() && entry.name !== 'node_modules')
-    .map(({ name }) => `packages/${name}`);
-  const first = ['packages/client', 'packages/doctor', 'packages/cli', 'packages/modules', '.'];
-  const folders = [...first, ...others.filter((folder) => !first.includes(folder))];
-  const all = await Promise.all(
-    folders.map(async (folder) => ({
-      folder: join(ROOT, folder),
-      manifest: JSON.parse(await readFile(join(ROOT, folder, 'package.json'), 'utf8')),
-    })),
-  );
-  return all.filter(({ manifest }) => !manifest.private);
-}
 
 /**
  * Builds and packs the published packages, unless this was done already in the folder that `PACKED` names.
@@ -35,17 +19,9 @@ export async function packedPackages(directory) {
   const list = join(target, 'packages.json');
   if (existsSync(list)) return JSON.parse(await readFile(list, 'utf8'));
   await buildAdapters();
-  const packages = await publishedPackages();
-  for (const each of packages) Object.assign(each, await pack(each, target));
+  const packages = packInto(publishedPackages(), target);
   await writeFile(list, JSON.stringify(packages));
   return packages;
-}
-
-async function pack({ folder }, directory) {
-  const options = ['--json', '--ignore-scripts', '--pack-destination', directory];
-  const output = await run('npm', ['pack', ...options], { cwd: folder });
-  const [packed] = JSON.parse(output.slice(output.indexOf('[')));
-  return { path: join(directory, packed.filename), files: packed.files.map(({ path }) => path) };
 }
 
 /** What users import of a package. */

@@ -5,10 +5,11 @@ const RULE = 'Use lower-case letters, digits, "-", "_" and ".", such as "my-agen
 
 describe('The command line', () => {
   it.each([
-    [[], { folder: '.', name: undefined, isHelp: false }],
-    [['a', '--name', 'b'], { folder: 'a', name: 'b', isHelp: false }],
-    [['--name=b', 'a'], { folder: 'a', name: 'b', isHelp: false }],
-    [['-h'], { folder: '.', name: undefined, isHelp: true }],
+    [[], { folder: '.', name: undefined, packed: undefined, isHelp: false }],
+    [['a', '--name', 'b'], { folder: 'a', name: 'b', packed: undefined, isHelp: false }],
+    [['--name=b', 'a'], { folder: 'a', name: 'b', packed: undefined, isHelp: false }],
+    [['a', '--packed', '../b'], { folder: 'a', name: undefined, packed: '../b', isHelp: false }],
+    [['-h'], { folder: '.', name: undefined, packed: undefined, isHelp: true }],
   ])('%j is read as %j', (parameters, read) => {
     expect(readCommandLine(parameters)).toEqual(read);
   });

@@ -2,13 +2,14 @@ import { parseArgs } from 'node:util';
 import { Refusal } from './refusal.js';
 
 /** What the command prints with `--help`. */
-export const USAGE = `Usage: npm create nest-agent-query [folder] [-- --name <name>]
+export const USAGE = `Usage: npm create nest-agent-query [folder] [-- --name <name>] [--packed <folder>]
 
 Writes a NestJS application with an agent behind POST /query.
 
-  folder          where it is written; it must be empty. Default: the current folder
-  --name <name>   the name in its package.json. Default: the name of the folder
-  --help          shows this
+  folder             where it is written; it must be empty. Default: the current folder
+  --name <name>      the name in its package.json. Default: the name of the folder
+  --packed <folder>  installs the packages that "npm run pack:all -- <folder>" has put there, not published ones
+  --help             shows this
 `;
 
 /** What the command was told. */
@@ -17,6 +18,8 @@ export interface CommandLine {
   folder: string;
   /** Undefined: that of the folder. */
   name: string | undefined;
+  /** A folder of packed packages, as it was typed. Undefined: the published ones. */
+  packed: string | undefined;
   isHelp: boolean;
 }
 
@@ -31,11 +34,15 @@ export function readCommandLine(parameters: string[]): CommandLine {
   if (others.length > 0)
     throw new Refusal(`Name one folder, not ${positionals.length}: ${positionals.join(', ')}.`, true);
   if (folder === '') throw new Refusal('The folder has no name. Leave it out for the current folder.', true);
-  return { folder, name: values.name, isHelp: values.help ?? false };
+  return { folder, name: values.name, packed: values.packed, isHelp: values.help ?? false };
 }
 
 function parsed(args: string[]) {
-  const options = { name: { type: 'string' }, help: { type: 'boolean', short: 'h' } } as const;
+  const options = {
+    name: { type: 'string' },
+    packed: { type: 'string' },
+    help: { type: 'boolean', short: 'h' },
+  } as const;
   try {
     return parseArgs({ args, options, allowPositionals: true });
   } catch (error) {

@@ -2,6 +2,7 @@ import { mkdir, readdir, readFile, rm, rmdir, writeFile } from 'node:fs/promises
 import { dirname, join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { applicationName } from './application-name.js';
+import { packedDependencies } from './packed-dependencies.js';
 import { Refusal } from './refusal.js';
 
 const TEMPLATE = fileURLToPath(new URL('../template/', import.meta.url));
@@ -17,15 +18,21 @@ const IGNORED = ['.git', '.DS_Store'];
  * program puts there in the meantime stays, and what was written is removed.
  *
  * @param folder relative to the working directory, or absolute
- * @param given the name in its manifest; undefined: that of the folder
+ * @param given `name`: that in its manifest; undefined: that of the folder. `packed`: a folder of packed packages that it depends on
  * @returns the name in its manifest
- * @throws {Refusal} the folder is not empty, is no folder or cannot be written, or npm does not take the name
+ * @throws {Refusal} the folder is not empty, is no folder or cannot be written, npm does not take the name, or a package is not
+ * packed
  */
-export async function createApplication(folder: string, given?: string): Promise<string> {
+export async function createApplication(
+  folder: string,
+  given: { name: string | undefined; packed: string | undefined },
+): Promise<string> {
   const target = resolve(folder);
   const manifest = JSON.parse(await readFile(join(TEMPLATE, 'package.json'), 'utf8')) as Manifest;
   const dependencies = Object.keys({ ...manifest.dependencies, ...manifest.devDependencies });
-  manifest.name = applicationName(given, target, dependencies);
+  manifest.name = applicationName(given.name, target, dependencies);
+  if (given.packed !== undefined)
+    manifest.dependencies = await packedDependencies(manifest.dependencies, given.packed, target);
   await checkEmpty(target, folder);
   const written: string[] = [];
   try {

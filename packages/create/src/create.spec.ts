@@ -98,6 +98,41 @@ Then open http://127.0.0.1:3000/playground. It needs no key: README.md says how 
     expect(await filesOf('.')).toEqual(FILES);
   });
 
+  it('depends on packed packages, and on those that they need, where a folder of them is named', async () => {
+    const needs = {
+      'nest-agent-query': ['nest-agent-query-client'],
+      'nest-agent-query-ai-sdk': ['nest-agent-query'],
+      'nest-agent-query-client': [],
+      'nest-agent-query-files': ['nest-agent-query'],
+    };
+    const entries = Object.entries(needs).map(([name, others]) => [
+      name,
+      { file: `${name}-1.tgz`, needs: others },
+    ]);
+    await mkdir(join(directory, 'packed'));
+    await writeFile(join(directory, 'packed/packed.json'), JSON.stringify(Object.fromEntries(entries)));
+    expect(await create('apps/app', '--packed', 'packed')).toMatchObject({ code: 0, stderr: '' });
+    const { dependencies } = await manifestAt(join(directory, 'apps/app/package.json'));
+    const own = Object.entries(dependencies).filter(([name]) => name.startsWith('nest-agent-query'));
+    expect(own).toEqual([
+      ['nest-agent-query', 'file:../../packed/nest-agent-query-1.tgz'],
+      ['nest-agent-query-ai-sdk', 'file:../../packed/nest-agent-query-ai-sdk-1.tgz'],
+      ['nest-agent-query-client', 'file:../../packed/nest-agent-query-client-1.tgz'],
+    ]);
+    expect(Object.keys(dependencies)).toContain('@nestjs/core');
+  });
+
+  it('refuses a folder without packed packages, or without one that is needed, and writes nothing', async () => {
+    const how = 'In a clone of nest-agent-query, execute: npm run pack:all -- packed\n';
+    const absent = `The folder packed has no list of packages, packed.json. ${how}`;
+    expect(await create('app', '--packed', 'packed')).toEqual({ code: 1, stdout: '', stderr: absent });
+    await mkdir(join(directory, 'packed'));
+    await writeFile(join(directory, 'packed/packed.json'), '{}');
+    const missing = `The folder packed has no package nest-agent-query. ${how}`;
+    expect(await create('app', '--packed', 'packed')).toEqual({ code: 1, stdout: '', stderr: missing });
+    expect(await readdir(directory)).toEqual(['packed']);
+  });
+
   it('refuses a command line that is wrong, and writes nothing', async () => {
     const stderr = "Unknown option '--nam'. See --help.\n";
     expect(await create('a', '--nam', 'b')).toEqual({ code: 2, stdout: '', stderr });

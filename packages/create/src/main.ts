@@ -10,9 +10,9 @@ import { Refusal } from './refusal.js';
 const EXIT = { failed: 1, usage: 2 };
 
 try {
-  const { folder, name, isHelp } = readCommandLine(process.argv.slice(2));
+  const { folder, name, packed, isHelp } = readCommandLine(process.argv.slice(2));
   if (isHelp) process.stdout.write(USAGE);
-  else process.stdout.write(nextSteps(await createApplication(folder, name), folder));
+  else process.stdout.write(nextSteps(await createApplication(folder, { name, packed }), folder));
 } catch (error) {
   if (!(error instanceof Refusal)) throw error;
   process.stderr.write(`${error.message}\n`);
