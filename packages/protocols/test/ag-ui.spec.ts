@@ -1,7 +1,7 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { type BaseEvent, buildResumeArray, HttpAgent, verifyEvents } from '@ag-ui/client';
+import { type BaseEvent, buildResumeArray, HttpAgent, type RunAgentInput, verifyEvents } from '@ag-ui/client';
 import { EventSchemas } from '@ag-ui/core/schemas';
 import fc from 'fast-check';
 import { type Envelope, type HandlerFunction, message } from 'nest-agent-query';
@@ -183,6 +183,51 @@ describeOnOneAdapter('HttpAgent on %s', (adapter) => {
       { id: 'quarter', outcome: 'answered', value: 'Q2' },
       { id: 'auth', outcome: 'declined' },
     ]);
+  });
+
+  it('shows a thread again after a reload, and goes on, also where it is interrupted', async () => {
+    class ThreadAgent extends HttpAgent {
+      protected override connect(input: RunAgentInput) {
+        return new HttpAgent({ url: `${this.url}/connect`, headers: this.headers }).run(input);
+      }
+    }
+    const reloaded = async (threadId: string) => {
+      const page = new ThreadAgent({ url: `${host.url}/ag-ui`, threadId, headers: { 'x-caller': 'ada' } });
+      await page.connectAgent();
+      return page;
+    };
+    const own = ({ messages }: HttpAgent) => messages.filter(({ role }) => role !== 'user');
+    const agent = agentOf('reloaded');
+    expect((await reloaded('reloaded')).messages).toEqual([]);
+    say(agent, '1', 'every');
+    await agent.runAgent();
+    say(agent, '2', 'asks');
+    await agent.runAgent();
+    const page = await reloaded('reloaded');
+    expect(own(page)).toEqual(own(agent));
+    expect(page.messages.map(({ content }) => content)).toEqual(agent.messages.map(({ content }) => content));
+    const asked = ({ pendingInterrupts }: HttpAgent) =>
+      pendingInterrupts.map(({ id, reason }) => [id, reason]);
+    expect(asked(page)).toEqual(asked(agent));
+    expect(asked(page)).toHaveLength(3);
+    const resume = buildResumeArray(page.pendingInterrupts, {
+      'refund-881': { status: 'resolved', payload: { approved: true } },
+      quarter: { status: 'resolved', payload: 'Q2' },
+      auth: { status: 'cancelled' },
+    });
+    await page.runAgent({ resume });
+    expect(page.messages.at(-1)!.content).toBe('Thanks');
+    const last = await reloaded('reloaded');
+    expect(own(last)).toEqual(own(page));
+    expect(last.pendingInterrupts).toEqual([]);
+    const { url } = last;
+    const body = JSON.stringify(last.messages.slice(0, 1));
+    const connected = await fetch(`${url}/connect`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json', 'x-caller': 'ada' },
+      body: `{"threadId":"reloaded","runId":"c","messages":${body}}`,
+    });
+    await verified(eventsOf(await connected.text()));
   });
 
   it('executes the tools of its application', async () => {

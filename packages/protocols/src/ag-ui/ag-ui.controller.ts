@@ -1,15 +1,28 @@
-import { Get, HttpCode, Injectable, Post, Query, Req, UseFilters, UseInterceptors } from '@nestjs/common';
+import {
+  Get,
+  HttpCode,
+  Injectable,
+  Post,
+  Query,
+  Req,
+  Res,
+  UseFilters,
+  UseInterceptors,
+} from '@nestjs/common';
 import {
   type Cursor,
   cursorOf,
   EventStream,
   header,
   type HostRequest,
+  type HostResponse,
   invalidQuery,
   type ProblemForm,
+  rawResponse,
   StreamsEnvelopes,
 } from 'nest-agent-query/protocol';
 import { View, ViewFilter, ViewInterceptor } from '../view/view.js';
+import { connected } from './connection.js';
 import { PLACES } from './parts.js';
 import { runInputOf } from './run-input.js';
 import { followed, RUN_KEY, runNamed } from './runs.js';
@@ -51,6 +64,20 @@ export class AgUiController {
       const read = await thread.read();
       return read instanceof EventStream ? read : thread.submit(body, read, this.view.queryPath(request));
     });
+  }
+
+  /** Shows a thread to a page that was loaded again: its messages so far, and the answer that goes on. */
+  @Post('connect')
+  @HttpCode(200)
+  async connect(@Req() request: HostRequest, @Res() response: HostResponse): Promise<EventStream> {
+    const { endpoint } = this.view;
+    const path = this.view.queryPath(request, 'connect') ?? '';
+    return endpoint.withBody(request, PLACES, ({ value }, owner) =>
+      connected(
+        { agent: endpoint.agent, owner, request, response: rawResponse(response), path },
+        runInputOf(value),
+      ),
+    );
   }
 
   /** Follows a run from its beginning, or from the event after a cursor. */

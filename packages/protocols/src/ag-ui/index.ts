@@ -6,7 +6,7 @@ import { AG_UI_PATHS } from './paths.js';
 export type { ViewOptions } from '../view/view.js';
 
 /**
- * Shows the runs of a `QueryModule` to clients of AG-UI 1.0, at `POST /ag-ui` and `GET /ag-ui`.
+ * Shows the runs of a `QueryModule` to clients of AG-UI 1.0, at `POST /ag-ui`, `GET /ag-ui` and `POST /ag-ui/connect`.
  *
  * @example
  * @Module({ imports: [QueryModule.forRoot({ handler }), AgUiModule.forRoot()] })

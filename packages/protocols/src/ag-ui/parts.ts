@@ -55,16 +55,17 @@ function partOf(part: unknown, index: number, pointer: string): PlacedPart {
     throw invalidQuery([{ pointer: `${pointer}/type`, detail }]);
   }
   const isBinary = type === 'binary';
+  const sha256 = digestOf(part);
   const { mimeType, value } = isBinary ? binarySourceOf(part) : sourceOf(part);
   const content = value instanceof DataUrl ? value.content : value;
   const given = mimeType ?? (value instanceof DataUrl ? value.mimeType : undefined);
-  if (content === undefined || typeof content === 'string')
+  if (sha256 === undefined && (content === undefined || typeof content === 'string'))
     throw invalidQuery([
       { pointer, detail: 'must bring its content as base64: this service fetches no URL' },
     ]);
   const name = nameOf(part) ?? `${type as string}-${index + 1}.${extensionOf(given)}`;
   return {
-    part: { type: 'file', name, mimeType: given as string, base64: content },
+    part: { type: 'file', name, mimeType: given as string, ...(sha256 ? { sha256 } : { base64: content }) },
     pointer: isBinary ? pointer : `${pointer}/source`,
   };
 }
@@ -77,6 +78,13 @@ function sourceOf({ source }: Record<string, unknown>) {
 
 function binarySourceOf({ data, url, mimeType }: Record<string, unknown>) {
   return { mimeType, value: data ?? url };
+}
+
+/** The digest that a loaded message has beside the URL of a file. A URL is no base64, and is not kept. */
+function digestOf({ source, metadata }: Record<string, unknown>): string | undefined {
+  const { sha256 } = isObject(metadata) ? metadata : {};
+  const isUrl = isObject(source) && source['type'] === 'url' && !(source['value'] instanceof DataUrl);
+  return isUrl && typeof sha256 === 'string' ? sha256 : undefined;
 }
 
 function nameOf({ filename, metadata }: Record<string, unknown>): string | undefined {

@@ -12,6 +12,8 @@ export interface Shown {
   after?: string;
   /** The requests that were resolved already: where the run has asked them, it does not end for this client. Default: none. */
   resolved?: ReadonlySet<string>;
+  /** A frame behind the first event: no client resumes after it. It is ASCII. Default: none. */
+  snapshot?: string;
 }
 
 /** Events of AG-UI, each with an id by which a client resumes after it. */
@@ -22,6 +24,10 @@ export abstract class RunEvents extends EventForm {
     protected readonly shown: Shown,
   ) {
     super(shown.after === undefined ? shown.from : Infinity);
+  }
+
+  override beginning(): string {
+    return super.beginning() + (this.shown.snapshot ?? '');
   }
 
   override headers(): Record<string, string> {

@@ -21,6 +21,7 @@ import { turnsOf } from './replaced-turns.js';
 import type { InputMessage, RunInput } from './run-input.js';
 import type { Shown } from './run-events.js';
 import { followed, refused, RUN_KEY } from './runs.js';
+import { runOfUserMessage } from './user-message.js';
 
 /** The metadata of a run in which the message of the client is. */
 const MESSAGE_KEY = 'ag-ui.message';
@@ -95,7 +96,8 @@ export class Thread {
     const known = message === undefined ? undefined : await this.#runOf(message);
     if (known?.metadata?.[RUN_KEY] === runId) return this.#followed(known);
     // Its question is asked again.
-    if (known) return { parts, message, options: { replaces: known.id } };
+    const replaces = known?.id ?? (await this.#loadedRun(messages[at]!));
+    if (replaces !== undefined) return { parts, message, options: { replaces } };
     const afterTurn = await turnsOf(history, this.#agent, this.owner, this.input.threadId);
     return { parts, message, options: { afterTurn } };
   }
@@ -150,6 +152,14 @@ export class Thread {
 
   async #newest(session: string): Promise<string | undefined> {
     return (await this.#agent.runs(this.owner, { session, limit: 1 })).runs[0]?.id;
+  }
+
+  /** The run of a message that the thread has shown to a client again, if it is a turn still. */
+  async #loadedRun({ id }: InputMessage): Promise<string | undefined> {
+    const runId = runOfUserMessage(id);
+    const isTurn =
+      runId !== undefined && (await this.#agent.turn(this.owner, this.input.threadId, runId)) !== undefined;
+    return isTurn ? runId : undefined;
   }
 
   /** The newest run of a message. */

@@ -1,6 +1,7 @@
 import type { EarlierText, QueryError } from 'nest-agent-query';
 import { type BodyPlace, DataUrl, invalidQuery, type MadeQuery, placesOf } from 'nest-agent-query/protocol';
 import { digestOf, isObject } from '../view/json.js';
+import { digestIn } from '../view/known-file.js';
 import { runIdOf } from './message-id.js';
 
 /** Where the body of a chat has files and texts. */
@@ -118,16 +119,13 @@ const MEMBERS: Record<string, string> = {
   mimeType: 'mediaType',
 };
 
-/** The URL that a loaded message has for a file of an earlier query: it names the content. */
-const KNOWN_FILE = /\/[\w-]{1,100}\/files\/([\da-f]{64})$/;
-
 /** A part of another type is for the client alone. */
 function queryPartAt(pointer: string, { type, text, url, mediaType, filename }: Part) {
   if (type === 'text' && typeof text !== 'string') throw refused(`${pointer}/text`, 'must be a string');
   if (type === 'text') return { type, text: text as string } as const;
   if (type !== 'file') return undefined;
   const name = (filename ?? 'file') as string;
-  const [, sha256] = KNOWN_FILE.exec(typeof url === 'string' ? url : '') ?? [];
+  const sha256 = digestIn(url);
   if (sha256 !== undefined) return { type, name, mimeType: mediaType as string, sha256 } as const;
   if (!(url instanceof DataUrl))
     throw refused(`${pointer}/url`, 'must be a data: URL with base64, or the URL of a file of this chat');

@@ -25,9 +25,10 @@ import {
   type ReceivedBody,
   StreamsEnvelopes,
 } from 'nest-agent-query/protocol';
+import { PastTurns } from '../view/past-turns.js';
 import { View, ViewFilter, ViewInterceptor } from '../view/view.js';
 import type { AiSdkOptions } from './ai-sdk-options.js';
-import { ChatHistory, piecesOfMessages } from './chat-history.js';
+import { messagesOf, piecesOfMessages } from './chat-history.js';
 import { answersIn, relocatedAnswers } from './answers.js';
 import {
   type ChatRequest,
@@ -88,8 +89,8 @@ export class ChatController {
     // The parameter has been decoded.
     const [sent] = /[^/]+(?=\/?$)/.exec(pathAsSent(request)) ?? [];
     const path = this.view.queryPath(request, `chat/${sent}`) ?? '';
-    const history = new ChatHistory(this.#agent, owner, id, path);
-    return { messages: await piecesOfMessages(history.messages(), rawResponse(response)) };
+    const messages = messagesOf(new PastTurns(this.#agent, owner, id), path);
+    return { messages: await piecesOfMessages(messages, rawResponse(response)) };
   }
 
   /** Streams the newest run of a chat that has not ended, from its beginning; or a run from one of its chunks on. */

@@ -100,7 +100,7 @@ export abstract class EventForm extends StreamForm {
 }
 
 /** JSON whose characters are ASCII. */
-function ascii(json: string): string {
+export function ascii(json: string): string {
   return json.replace(/[^\0-~]/g, (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`);
 }
 
