@@ -131,6 +131,30 @@ describeOnOneAdapter('What a run asks, as OpenAI has it, on %s', (adapter) => {
     }
   });
 
+  it('is found again after a reload: in the response, in its stream, and in the items of the conversation', async () => {
+    host = await startOpenAi(adapter, async function* (_, context) {
+      yield message('Wait.');
+      await context.ask([REFUND]);
+      yield message('Paid.');
+    });
+    const asked = await respond(host.url, 'Refund', { conversation: 'c1' });
+    const [, approval] = asked.output;
+    expect(approval!.type).toBe('mcp_approval_request');
+    const again = await (await fetchAt(host.url, `responses/${asked.id}`)).json<typeof asked>();
+    expect([again['status'], again.output]).toEqual(['completed', asked.output]);
+    const stream = await (await fetchAt(host.url, `responses/${asked.id}?stream=true`)).whole();
+    expect(lastOf(stream).output).toEqual(asked.output);
+    const items = async () =>
+      (await (await fetchAt(host.url, 'conversations/c1/items?order=asc')).json<{ data: Item[] }>()).data;
+    expect((await items()).map(({ type }) => type)).toEqual(['message', 'message', 'mcp_approval_request']);
+    expect((await items()).slice(1)).toEqual(asked.output);
+    const decision = { type: 'mcp_approval_response', approval_request_id: approval!.id, approve: true };
+    await respond(host.url, [decision]);
+    expect((await items()).map(({ type }) => type)).toEqual([
+      ...['message', 'message', 'mcp_approval_request', 'mcp_approval_response', 'message'],
+    ]);
+  });
+
   it('is answered by a message to the same conversation only if the run is not asked', async () => {
     host = await startOpenAi(adapter, async function* ({ parts }, context) {
       if (parts[0]!.type === 'text' && parts[0]!.text === 'ask') await context.ask([REFUND]);

@@ -52,6 +52,12 @@ export class PastTurns {
     for (const run of unfinished.values()) yield await this.#unfinishedTurn(run);
   }
 
+  /** The runs that have not ended, oldest first. None of them is a turn yet. */
+  async unfinished(): Promise<PastTurn[]> {
+    const runs = [...(await this.#unfinished()).values()];
+    return Promise.all(runs.map((run) => this.#unfinishedTurn(run)));
+  }
+
   async #ended(turn: Turn): Promise<PastTurn> {
     const { runId, end } = turn;
     const parts = await this.#wholeParts(runId, turn.parts);

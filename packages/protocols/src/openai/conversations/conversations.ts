@@ -2,10 +2,11 @@ import { randomBytes } from 'node:crypto';
 import { Injectable } from '@nestjs/common';
 import { header, type HostRequest, placesOf } from 'nest-agent-query/protocol';
 import { isObject } from '../../view/json.js';
+import { PastTurns } from '../../view/past-turns.js';
 import { View } from '../../view/view.js';
 import { invalidRequest } from '../refusals.js';
 import { type ItemPage, listOf } from './item-page.js';
-import { type Item, itemsOfTurn } from './turn-items.js';
+import { type Item, itemsOfAsking, itemsOfTurn } from './turn-items.js';
 
 /** How many turns are read at once. */
 const PAGE = 100;
@@ -49,11 +50,20 @@ export class Conversations {
   }
 
   async *#items(owner: string, id: string): AsyncGenerator<Item> {
+    // First: a run that ends meanwhile is among these, in the turns, or in both.
+    const unfinished = await new PastTurns(this.view.endpoint.agent, owner, id).unfinished();
+    const asking = new Map(
+      unfinished.flatMap((turn) => (turn.isAsking ? [[turn.runId, turn] as const] : [])),
+    );
     for (let after: number | null = 0; after !== null;) {
       const { turns, next } = await this.view.endpoint.agent.session(owner, id, after, PAGE);
-      for (const turn of turns) yield* itemsOfTurn(turn);
+      for (const turn of turns) {
+        asking.delete(turn.runId);
+        yield* itemsOfTurn(turn);
+      }
       after = next;
     }
+    for (const turn of asking.values()) yield* await itemsOfAsking(turn);
   }
 }
 

@@ -1,5 +1,6 @@
 import { Buffer } from 'node:buffer';
 import type { InputRequest, ResolvedInput, Turn } from 'nest-agent-query';
+import type { PastTurn } from '../../view/past-turns.js';
 import { AnswerForm } from '../answer/answer-form.js';
 import { ItemJson } from '../answer/item-json.js';
 import type { AnswerItem } from '../answer/items.js';
@@ -52,6 +53,12 @@ export function itemsOfTurn({ runId, parts, envelopes, end }: Turn): Item[] {
     ended: true,
   });
   return [...itemsOfQuery(runId, parts), ...form.all];
+}
+
+/** The items of a run that asks: of its query, and of its responses, which are complete. */
+export async function itemsOfAsking({ runId, parts, read }: PastTurn): Promise<Item[]> {
+  const { all } = await read(() => new TurnForm(runId));
+  return [...itemsOfQuery(runId, parts), ...all];
 }
 
 /** Reads all legs of a run as items. */
