@@ -16,6 +16,8 @@ const NEAR = 48;
 /** What each agent understands. */
 const FIRST: Suggestion[] = [{ text: 'What can you do?', label: undefined, files: [] }];
 
+const NONE: Suggestion[] = [];
+
 /** The turns of a conversation. It stays at the end while the user is there. */
 export function ConversationView({
   page,
@@ -60,6 +62,7 @@ export function ConversationView({
   };
 
   const newest = turns.at(-1);
+  const offered = newest && !newest.isLive ? newest.answer.suggestions : NONE;
   // The page is drawn once per frame: a second click may come before the suggestions are gone.
   const askOnce =
     onAsk && ((suggestion: Suggestion) => conversation.turns.at(-1) === newest && onAsk(suggestion));
@@ -94,10 +97,16 @@ export function ConversationView({
           {turns.map((turn) => (
             <TurnBoundary key={turn.key}>
               <VersionPager page={page} number={conversation.numberOf(turn)} />
-              <TurnView turn={turn} version={turn.version} conversation={conversation} page={page} />
+              <TurnView
+                turn={turn}
+                version={turn.version}
+                conversation={conversation}
+                page={page}
+                offered={turn === newest ? offered : NONE}
+              />
             </TurnBoundary>
           ))}
-          {newest && !newest.isLive && <Suggestions items={newest.answer.suggestions} onAsk={askOnce} />}
+          <Suggestions items={offered} onAsk={askOnce} />
         </div>
       </div>
       {isAway && (

@@ -1,4 +1,5 @@
 import { memo } from 'preact/compat';
+import type { Suggestion } from '../answer/suggestions.js';
 import { AnswerItems } from '../answer/answer-items.js';
 import { CopyButton } from '../copy-button.js';
 import { focusMessage } from '../focus-message.js';
@@ -15,10 +16,12 @@ interface Props {
   version: number;
   conversation: Conversation;
   page: Page;
+  /** What the page offers as buttons below the answer. */
+  offered: Suggestion[];
 }
 
 /** A question and its answer. */
-export const TurnView = memo(function TurnView({ turn, conversation, page }: Props) {
+export const TurnView = memo(function TurnView({ turn, conversation, page, offered }: Props) {
   const { question, isLive, upload } = turn;
   const mayChange = !isLive && turn.runId !== undefined && question?.isCut !== true;
   const askInstead = (text: string) => void page.askInstead(turn, text);
@@ -36,7 +39,7 @@ export const TurnView = memo(function TurnView({ turn, conversation, page }: Pro
       <section class="answer" aria-busy={isLive && !isAsking}>
         <h2 class="unseen">The agent answered</h2>
         {upload && <Upload {...upload} />}
-        <AnswerItems turn={turn} conversation={conversation} />
+        <AnswerItems turn={turn} conversation={conversation} offered={offered} />
         {isLive && !upload && <Waiting turn={turn} />}
         <End turn={turn} conversation={conversation} onAgain={mayChange ? askInstead : undefined} />
       </section>
