@@ -1,15 +1,21 @@
 #!/usr/bin/env node
 import { readFileSync } from 'node:fs';
-import { commandLine, runCommand } from 'nest-agent-query-cli';
+import { commandLine, keysCommand, runCommand } from 'nest-agent-query-cli';
+import { type ApiKey, apiKeysOf, createApiKey, expiryOf, textOfKey } from '../access/keys/api-key.js';
 import { neverBlock } from '../service/process-outputs.js';
-import { keysCommand } from './keys.js';
 import { serveCommand } from './serve.js';
 
 /** The command line of the package. */
 const given = process.argv.slice(2);
-const program = commandLine(version(), [serveCommand(), keysCommand()]);
+const keys = keysCommand({ apiKeysOf, createApiKey, expiryOf, readKeysFile, textOfKey });
+const program = commandLine(version(), [serveCommand(), keys]);
 neverBlock(process.stdout);
 await runCommand(program, given.length > 0 ? given : ['--help']);
+
+/** Not loaded with the command line: it loads Nest. */
+async function readKeysFile(path: string): Promise<ApiKey[]> {
+  return (await import('../access/keys/keys-file.js')).readKeysFile(path);
+}
 
 function version(): string {
   const text = readFileSync(new URL('../../package.json', import.meta.url), 'utf8');

@@ -1,2 +1,3 @@
 export { commandLine } from './command-line.js';
+export { type KeyRules, keysCommand } from './keys.js';
 export { runCommand } from './run-command.js';

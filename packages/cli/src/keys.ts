@@ -1,16 +1,36 @@
 import { appendFile, readFile } from 'node:fs/promises';
 import process from 'node:process';
 import { Command } from 'commander';
-import { apiKeysOf, createApiKey, expiryOf, textOfKey } from '../access/keys/api-key.js';
+
+/** An API key as a service knows it. */
+interface ApiKey {
+  name: string;
+  sha256: string;
+  expires?: string | undefined;
+}
+
+/** What a service does with API keys. Faulty keys and names are a `TypeError`. */
+export interface KeyRules {
+  createApiKey: (name: string) => { key: string; configured: ApiKey };
+  /** A key as a variable or a file has it. */
+  textOfKey: (key: ApiKey) => string;
+  apiKeysOf: (text: string | undefined) => ApiKey[];
+  readKeysFile: (path: string) => Promise<ApiKey[]>;
+  /** In milliseconds of Unix; NaN if the text is no time. */
+  expiryOf: (expires: string | undefined) => number;
+}
 
 /** What a command prints. Whatever it throws is an error of the command line. */
-type Work = (given: string, options: { expires?: string; add?: string }) => Promise<string>;
-
-/** Not loaded with the command line: it loads Nest. */
-const readKeysFile = async (path: string) => (await import('../access/keys/keys-file.js')).readKeysFile(path);
+type Work = (rules: KeyRules, given: string, options: { expires?: string; add?: string }) => Promise<string>;
 
 /** `nest-agent-query keys …` */
-export function keysCommand(): Command {
+export function keysCommand(rules: KeyRules): Command {
+  const printing = (work: Work) => async (given: string, options: object, command: Command) => {
+    const text = await work(rules, given, options).catch((error: Error) =>
+      command.error(`error: ${error.message}`),
+    );
+    process.stdout.write(text);
+  };
   const keys = new Command('keys').description('Make and list API keys for the service.').helpCommand(false);
   keys
     .command('create')
@@ -27,25 +47,20 @@ export function keysCommand(): Command {
   return keys;
 }
 
-const printing = (work: Work) => async (given: string, options: object, command: Command) => {
-  const text = await work(given, options).catch((error: Error) => command.error(`error: ${error.message}`));
-  process.stdout.write(text);
-};
-
-const create: Work = async (name, { expires, add }) => {
-  const { key, configured } = createApiKey(name);
-  const entry = textOfKey({ ...configured, expires });
-  if (Number.isNaN(expiryOf(expires)))
+const create: Work = async (rules, name, { expires, add }) => {
+  const { key, configured } = rules.createApiKey(name);
+  const entry = rules.textOfKey({ ...configured, expires });
+  if (Number.isNaN(rules.expiryOf(expires)))
     throw new TypeError(
       '--expires must be a day such as 2027-01-31, or a time such as 2027-01-31T18:00:00Z.',
     );
-  const next = add === undefined ? howToConfigure(entry) : await addTo(add, name, entry);
+  const next = add === undefined ? howToConfigure(entry) : await addTo(rules, add, name, entry);
   return `The key. It is shown only now, so give it to its user:\n\n${key}\n\n${next}`;
 };
 
-async function addTo(file: string, name: string, entry: string): Promise<string> {
+async function addTo(rules: KeyRules, file: string, name: string, entry: string): Promise<string> {
   await appendFile(file, '', { mode: 0o600 });
-  const keys = await readKeysFile(file);
+  const keys = await rules.readKeysFile(file);
   const isWhole = /(^|\n)$/.test(await readFile(file, 'utf8'));
   await appendFile(file, `${isWhole ? '' : '\n'}${entry}\n`);
   const count = keys.filter((each) => each.name === name).length + 1;
@@ -67,7 +82,7 @@ If API_KEYS_FILE names a file, add that as a line of the file instead. The servi
 `;
 }
 
-const list: Work = async (given: string | undefined) => {
+const list: Work = async ({ apiKeysOf, readKeysFile, expiryOf }, given: string | undefined) => {
   const { API_KEYS, API_KEYS_FILE } = process.env;
   const file = given ?? API_KEYS_FILE;
   const keys = [
