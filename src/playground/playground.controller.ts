@@ -96,14 +96,16 @@ export abstract class PlaygroundController {
 
   #htmlFor(sent: string): string {
     const { path, endpoints, name = '', protocols } = this.addresses;
-    const own = this.#pathOf(path);
+    const routes = [path, ...endpoints].map((each) => this.#pathOf(each));
+    // A proxy may have another prefix than the host: where all have that of the host, it is in no address.
+    const prefix = trimmedPath(this.config.getGlobalPrefix());
+    const isShared = routes.every((route) => `${route}/`.startsWith(`${prefix}/`));
+    const [own = '', ...targets] = routes.map((route) => (isShared ? route.slice(prefix.length + 1) : route));
     const addressOf = (target: string) => escaped(relativeAddress(sent, own, target));
     const assets = addressOf(own === '' ? 'assets/' : `${own}/assets/`);
     return this.files.html
       .replaceAll('./assets/', () => assets)
-      .replace('{{endpoints}}', () =>
-        endpoints.map((endpoint) => addressOf(this.#pathOf(endpoint))).join(' '),
-      )
+      .replace('{{endpoints}}', () => targets.map(addressOf).join(' '))
       .replace('{{agent}}', () => escaped(name))
       .replace('{{protocols}}', protocols.join(' '));
   }

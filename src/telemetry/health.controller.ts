@@ -1,11 +1,4 @@
-import {
-  Controller,
-  Get,
-  Header,
-  HttpCode,
-  ServiceUnavailableException,
-  VERSION_NEUTRAL,
-} from '@nestjs/common';
+import { Controller, Get, Header, ServiceUnavailableException, VERSION_NEUTRAL } from '@nestjs/common';
 import { AgentService } from '../query/index.js';
 import { reasonNotReady } from './readiness.js';
 
@@ -23,7 +16,6 @@ export class HealthController {
 
   /** 200: the process responds. */
   @Get('live')
-  @HttpCode(200)
   @Header('Cache-Control', 'no-store')
   live(): { status: 'live' } {
     return { status: 'live' };
@@ -35,7 +27,6 @@ export class HealthController {
    * its runs, and without it, others would be at capacity too.
    */
   @Get('ready')
-  @HttpCode(200)
   @Header('Cache-Control', 'no-store')
   async ready(): Promise<{ status: 'ready' }> {
     const reason = await reasonNotReady(this.agent);

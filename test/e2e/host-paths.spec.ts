@@ -131,6 +131,16 @@ describeOnBothAdapters('The paths of a grown host on %s', (adapter) => {
     },
   );
 
+  it(promise('module.paths', 'also behind a proxy that has another prefix'), async () => {
+    const host = await start(adapter, (app) => {
+      app.setGlobalPrefix('api');
+      app.enableVersioning({ type: VersioningType.URI, defaultVersion: '1' });
+    });
+    const page = await (await get(host.url, '/api/playground')).whole();
+    expect(endpointsIn(page, '/agents/playground')).toEqual(['/agents/v1/query', '/agents/v2/second']);
+    await host.close();
+  });
+
   it(promise('module.paths', 'a prefix of the version that is not v'), async () => {
     const versioning = { type: VersioningType.URI as const, prefix: 'version-', defaultVersion: ['7', '8'] };
     const host = await start(adapter, (app) => app.enableVersioning(versioning));

@@ -3,6 +3,7 @@
  *
  * - applications as `nest new` generates them (`applications.mjs`): whether they build, start, answer and pass their own tests, and
  *   whether these load every entry of every package
+ * - `existing-11`, `existing-12`: generated applications with the files of docs/existing-app.md
  * - `created`: the application of `npm create nest-agent-query`
  * - `other-versions`: hosts that depend on other versions of what the packages use
  * - `service`: folders in which `npx nest-agent-query serve` is executed
@@ -14,7 +15,9 @@ import { join } from 'node:path';
 import { entriesOf, packedPackages, ROOT } from '../release/packed.mjs';
 import { ADAPTERS, APPLICATIONS, EXTRA_PACKAGES, tableOfHosts } from './applications.mjs';
 import { checkAnswers } from './answers.mjs';
-import { forEachNamed, npm, run } from './commands.mjs';
+import { forEachNamed, npm } from './commands.mjs';
+import { tryExisting } from './existing-app.mjs';
+import { addJestSettings, generate, withExtensions } from './generated.mjs';
 import { installNode } from './node-version.mjs';
 import { tryOtherVersions } from './other-versions.mjs';
 import { packedOnes } from './packed-host.mjs';
@@ -35,6 +38,7 @@ try {
   ]);
   const hosts = {
     ...Object.fromEntries(applications),
+    ...tryExisting(packages, directory),
     created: () => tryCreated(packages, directory),
     'other-versions': () => tryOtherVersions(packages, directory),
     service: () => tryService(packages, directory),
@@ -66,19 +70,6 @@ async function tryApplication(name, application, packages) {
   await rm(folder, { recursive: true, force: true });
 }
 
-/** `nest new` executes this schematic; it asks for the module system only at a terminal. */
-async function generate({ nest, type }, folder, env) {
-  const options = { cwd: join(folder, 'cli'), env };
-  await mkdir(options.cwd);
-  // Otherwise npm would install in a folder above.
-  await writeFile(join(options.cwd, 'package.json'), '{"private":true}');
-  await npm(['install', '--before', RELEASED_BEFORE, `@nestjs/cli@${nest}`], options);
-  const answers = ['--name=app', '--language=ts', '--strict', '--package-manager=npm'];
-  if (type) answers.push(`--type=${type}`);
-  await run('node', ['node_modules/.bin/schematics', '@nestjs/schematics:application', ...answers], options);
-  return join(options.cwd, 'app');
-}
-
 /** Adds the agent to the sources of the application, and the settings of docs/testing.md to those of its tests. */
 async function addAgent(app, { modules, runner, jest }) {
   for (const folder of ['src', 'test'])
@@ -92,18 +83,9 @@ async function addAgent(app, { modules, runner, jest }) {
     }
   }
   if (modules === 'ESM') manifest.type = 'module';
-  if (jest) {
-    Object.assign(manifest.jest, jest);
-    const e2e = join(app, 'test/jest-e2e.json');
-    await writeFile(e2e, JSON.stringify({ ...JSON.parse(await readFile(e2e, 'utf8')), ...jest }));
-  }
+  if (jest) await addJestSettings(app, manifest, jest);
   if (runner === 'Vitest' && !manifest.devDependencies.vitest) await useVitest(app, manifest);
   await writeFile(path, JSON.stringify(manifest, null, 2));
-}
-
-/** Relative imports as the module system needs them. */
-function withExtensions(source, extension) {
-  return source.replace(/(from '\.\.?\/[^']*?)(?:\.js)?'/g, `$1${extension}'`);
 }
 
 /** What `nest new` of Nest 12 generates for Vitest, in an application of Nest 11. */

@@ -1,5 +1,5 @@
 import { setImmediate } from 'node:timers/promises';
-import type { InjectionToken } from '@nestjs/common';
+import type { Type } from '@nestjs/common';
 import type { ModulesContainer } from '@nestjs/core';
 import type { InstanceWrapper } from '@nestjs/core/injector/instance-wrapper.js';
 
@@ -7,18 +7,14 @@ import type { InstanceWrapper } from '@nestjs/core/injector/instance-wrapper.js'
  * Refuses providers that wait for each other. Nest 11 finds a circle of two. With a longer one, the process ends without a word.
  *
  * @param mark a token that only the module of the provider has
- * @param token a provider that waits for each such circle, or is in it
+ * @param type a provider that waits for each such circle, or is in it
  * @throws {Error} names the providers
  */
-export async function refuseCircle(
-  modules: ModulesContainer,
-  mark: symbol,
-  token: InjectionToken,
-): Promise<void> {
+export async function refuseCircle(modules: ModulesContainer, mark: symbol, type: Type): Promise<void> {
   // By then Nest knows what each provider needs.
   await setImmediate();
   const module = [...modules.values()].find((each) => each.hasProvider(mark))!;
-  visit(module.getProviderByKey(token), [], new Set());
+  visit(module.getProviderByKey(type), [], new Set());
 }
 
 function visit(needing: InstanceWrapper, path: InstanceWrapper[], seen: Set<InstanceWrapper>): void {
