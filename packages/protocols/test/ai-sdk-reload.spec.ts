@@ -129,6 +129,33 @@ describeOnOneAdapter('A page with useChat that is loaded again, with %s', (adapt
     expect(kept(await load())).toEqual(kept(before.messages));
   });
 
+  it('has the answer too if it ends between the messages and the stream', async () => {
+    await start();
+    const before = chatWith();
+    const sent = before.sendMessage({ text: 'Hi' });
+    const call = await agent.callFor('Hi');
+    const messages = await load();
+    call.emit(message('Done.'));
+    call.finish();
+    await sent;
+    const transport = new DefaultChatTransport<UIMessage>({
+      api: `${host.url}/ai/chat`,
+      prepareReconnectToStreamRequest: ({ api, id }) => ({
+        api: `${api}/${id}/stream?after=${messages.at(-1)!.id}`,
+      }),
+    });
+    const chat = new Chat({ id: 'c1', messages, transport });
+    await chat.resumeStream();
+    expect(chat.status).toBe('ready');
+    expect(kept(chat.messages)).toEqual(kept(before.messages));
+    // Later answers of the chat are not those to this message.
+    const again = before.sendMessage({ text: 'Again' });
+    (await agent.callFor('Again')).finish();
+    await again;
+    const late = await fetch(`${host.url}/ai/chat/c1/stream?after=${messages.at(-1)!.id}`);
+    expect(late.status).toBe(204);
+  });
+
   it.each(['with the stream', 'without the stream'])(
     'shows the question of a run that asks again, and the answer lets it go on: %s',
     async (how) => {

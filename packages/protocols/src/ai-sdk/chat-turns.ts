@@ -36,6 +36,18 @@ export function newestUnfinished(
   return newest(agent, owner, chatId, ({ endedAt }) => endedAt === null);
 }
 
+/** The newest run of a chat, if a loaded message of the user became it; undefined otherwise. */
+export async function runAnswering(
+  agent: AgentService,
+  owner: string,
+  session: string,
+  messageId: string | undefined,
+): Promise<RunView | undefined> {
+  if (messageId === undefined || runIdOf(messageId) !== undefined) return undefined;
+  const [newest] = (await agent.runs(owner, { session, limit: 1 })).runs;
+  return newest?.id === turnIdOf(messageId) ? newest : undefined;
+}
+
 /** The newest run of a chat that has ended; undefined if there is none. */
 export function newestEnded(
   agent: AgentService,

@@ -40,7 +40,7 @@ import {
   queryOf,
   stoppedRunOf,
 } from './chat-request.js';
-import { newestUnfinished, newestEnded, turnsBefore } from './chat-turns.js';
+import { newestEnded, newestUnfinished, runAnswering, turnsBefore } from './chat-turns.js';
 import { MessageForm, type Shown } from './message-form.js';
 import { runIdOf } from './message-id.js';
 import { survey } from './survey.js';
@@ -93,18 +93,24 @@ export class ChatController {
     return { messages: await piecesOfMessages(messages, rawResponse(response)) };
   }
 
-  /** Streams the newest run of a chat that has not ended, from its beginning; or a run from one of its chunks on. */
+  /**
+   * Streams the newest run of a chat that has not ended, from its beginning; or a run from one of its chunks on. `after` is the newest
+   * message that a page has: if it is of the user, and its run has ended meanwhile, this run.
+   */
   @Get('chat/:id/stream')
   async stream(
     @Req() request: HostRequest,
     @Res() response: HostResponse,
     @Param('id') id: string,
     @Query('startIndex') startIndex?: string,
+    @Query('after') after?: unknown,
   ): Promise<EventStream | undefined> {
     const owner = await this.view.endpoint.owner(request);
     const index = indexOf(startIndex);
     const run = index === undefined ? undefined : await this.#runOf(owner, id);
-    const found = run ?? (await newestUnfinished(this.#agent, owner, id));
+    const shownLast = typeof after === 'string' ? after : undefined;
+    const unfinished = run ?? (await newestUnfinished(this.#agent, owner, id));
+    const found = unfinished ?? (await runAnswering(this.#agent, owner, id, shownLast));
     if (!found) return void response.status(204);
     const shown = { runId: found.id, since: run?.since ?? 0, version: this.#version };
     const { count, ...known } = await survey(this.#agent, owner, shown);
