@@ -100,7 +100,7 @@ export class AppModule {
       controllers: [
         HealthController,
         VersionController,
-        documentControllerOf(featuresOf(environment, agents, protocols, hasMetrics)),
+        documentControllerOf(featuresOf(environment, agents, hasMetrics), protocols),
       ],
       providers: [
         { provide: APP_FILTER, useClass: UnknownRouteFilter },
@@ -142,16 +142,10 @@ function pathOf({ name }: ServiceAgent): string {
   return name === undefined ? 'query' : `${name}/query`;
 }
 
-function featuresOf(
-  environment: Environment,
-  agents: ServiceAgent[],
-  protocols: LoadedProtocol[],
-  measures: boolean,
-): ServiceFeatures {
+function featuresOf(environment: Environment, agents: ServiceAgent[], measures: boolean): ServiceFeatures {
   // A worker executes runs, and has no endpoint.
   return {
     endpoints: environment.ROLE === 'worker' ? [] : agents.map(pathOf),
-    views: protocols.flatMap(({ paths }) => paths),
     access: credentials(environment),
     hasMetrics: measures && environment.METRICS_PORT === undefined,
     hasPage: hasPlayground(environment),

@@ -14,10 +14,11 @@ import {
 import { readJsonFile } from './json-file.js';
 import { loadPackage } from './load-agent.js';
 
-type ViewPaths = Record<string, object>;
-
 /** What the service uses of the package of a protocol. */
-type ProtocolPackage = Record<string, { forRoot(options: object): DynamicModule; paths: ViewPaths }> & {
+type ProtocolPackage = Record<
+  string,
+  { forRoot(options: object): DynamicModule; paths(prefix: string): object }
+> & {
   faultsOfCard?: (card: unknown) => string[];
 };
 
@@ -35,8 +36,8 @@ export interface LoadedProtocol {
   protocol: Protocol;
   /** @param decorators of the controllers */
   mount: Mount;
-  /** Its routes beside all agents, as an OpenAPI document has them. */
-  paths: [path: string, operations: object][];
+  /** Its routes beside each agent, as an OpenAPI document has them. */
+  paths: object[];
 }
 
 /**
@@ -86,16 +87,9 @@ async function viewOf(
     });
 }
 
-function pathsOf(
-  protocol: Protocol,
-  entry: ProtocolPackage,
-  agents: ServiceAgent[],
-): LoadedProtocol['paths'] {
-  const { paths } = entry[protocol === 'mcp' ? 'McpModule' : VIEWS[protocol][0]]!;
-  const places = protocol === 'mcp' ? [''] : agents.map(({ name }) => (name === undefined ? '' : `/${name}`));
-  return places.flatMap((place) =>
-    Object.entries(paths).map(([path, own]): [string, object] => [place + path, own]),
-  );
+function pathsOf(protocol: Protocol, entry: ProtocolPackage, agents: ServiceAgent[]): object[] {
+  if (protocol === 'mcp') return [entry['McpModule']!.paths('')];
+  return agents.map(({ name }) => entry[VIEWS[protocol][0]]!.paths(name === undefined ? '' : `/${name}`));
 }
 
 /** One server for all agents, which are its tools. */

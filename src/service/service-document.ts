@@ -7,19 +7,20 @@ import { VersionController } from '../telemetry/index.js';
 export interface ServiceFeatures {
   /** The paths of the query modules, without a slash at the beginning. */
   endpoints: readonly string[];
-  /** The routes of other protocols. */
-  views: readonly [path: string, operations: object][];
   /** The credentials that give access; undefined if none is needed. */
   access: AccessModuleOptions | undefined;
   hasMetrics: boolean;
   hasPage: boolean;
 }
 
+/** The routes of other protocols. */
+type Views = readonly { paths: object[] }[];
+
 /**
  * Returns the controller of `GET /openapi.json`: OpenAPI 3.1, with every path of the service but the assets of its page, and what
  * tests the way to it. It names the agents and the version, so it needs a credential where those need one.
  */
-export function documentControllerOf(features: ServiceFeatures): Type {
+export function documentControllerOf(features: ServiceFeatures, views: Views): Type {
   let written: Promise<string> | undefined;
 
   @Controller('openapi.json')
@@ -28,7 +29,7 @@ export function documentControllerOf(features: ServiceFeatures): Type {
     @Header('Content-Type', 'application/json')
     @Header('Cache-Control', 'no-store')
     document(): Promise<string> {
-      return (written ??= documentOf(features).then((document) => JSON.stringify(document)));
+      return (written ??= documentOf(features, views).then((document) => JSON.stringify(document)));
     }
   }
   return DocumentController;
@@ -43,7 +44,7 @@ interface Endpoint {
 const TEXT = { type: 'string' };
 const PUBLIC = { security: [] };
 
-async function documentOf({ endpoints, views, access, ...has }: ServiceFeatures): Promise<object> {
+async function documentOf({ endpoints, access, ...has }: ServiceFeatures, views: Views): Promise<object> {
   const text = await readFile(new URL('../openapi/endpoint.json', import.meta.url), 'utf8').catch(() => {
     throw new NotFoundException('The document is missing. Run npm run build, or install the package again.');
   });
@@ -56,7 +57,7 @@ async function documentOf({ endpoints, views, access, ...has }: ServiceFeatures)
     security: securitySchemes && Object.keys(securitySchemes).map((name) => ({ [name]: [] })),
     paths: {
       ...Object.fromEntries(endpoints.flatMap((path) => pathsAt(path, endpoint))),
-      ...Object.fromEntries(views.map(([path, operations]) => [path, withIds(path, operations)])),
+      ...(Object.assign({}, ...views.flatMap(({ paths }) => paths)) as object),
       ...serviceRoutes(has),
     },
     components: { schemas: endpoint.schemas, securitySchemes },
@@ -72,14 +73,6 @@ function pathsAt(base: string, { paths }: Endpoint): [path: string, operations: 
     });
     return [path.replace('/query', `/${base}`), Object.fromEntries(own)];
   });
-}
-
-/** The operations of a path, each with an id that is made of its method and the path. */
-function withIds(path: string, operations: object): object {
-  const named = (method: string) => (method + path).replace(/[^\w-]+/g, '_');
-  return Object.fromEntries(
-    Object.entries(operations).map(([method, own]) => [method, { operationId: named(method), ...own }]),
-  );
 }
 
 /** `AccessGuard` takes both forms of an API key. */

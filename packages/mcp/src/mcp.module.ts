@@ -12,9 +12,10 @@ import { refuseUnknown } from 'nest-agent-query/agents';
 
 const JSON_BODY = { 'application/json': { schema: { type: 'object' } } };
 
-const MCP_PATHS = {
-  '/mcp': {
+const mcpPaths = (prefix = '') => ({
+  [`${prefix}/mcp`]: {
     post: {
+      operationId: `post${prefix}/mcp`.replace(/[^\w-]+/g, '_'),
       summary: 'Send a message of the Model Context Protocol, such as a call of a tool',
       tags: ['mcp'],
       requestBody: { required: true, content: JSON_BODY },
@@ -28,7 +29,7 @@ const MCP_PATHS = {
       },
     },
   },
-};
+});
 
 /**
  * A server of the Model Context Protocol, in the versions 2026-07-28 and 2025-11-25: each agent of the application is a tool.
@@ -39,8 +40,8 @@ const MCP_PATHS = {
  */
 @Module({})
 export class McpModule {
-  /** Its routes, as they are by default, for the `paths` of an OpenAPI document. */
-  static readonly paths = MCP_PATHS;
+  /** Returns its routes at the paths of the defaults, after a prefix such as `/api`: the `paths` of an OpenAPI document. */
+  static readonly paths = mcpPaths;
 
   /** @throws {TypeError} an option is unknown, or a tool has no valid name */
   static forRoot(options: McpOptions = {}): DynamicModule {

@@ -7,7 +7,7 @@ import { CARD_PATH, CardController } from './card/card.controller.js';
 import { Sending } from './message/sending.js';
 import { Operations } from './operations.js';
 import { TaskList } from './tasks/task-list.js';
-import { A2A_PATHS } from './paths.js';
+import { a2aPaths } from './paths.js';
 import { Tasks } from './tasks/tasks.js';
 
 export type { ViewOptions } from '../view/view.js';
@@ -23,8 +23,8 @@ export { type AgentCardOptions, type AgentSkill, faultsOfCard } from './card/age
  */
 @Module({ providers: [Operations, Sending, TaskList, Tasks] })
 export class A2aModule {
-  /** Its routes, as they are by default, for the `paths` of an OpenAPI document. */
-  static readonly paths = A2A_PATHS;
+  /** Returns its routes at the paths of the defaults, after a prefix such as `/api`: the `paths` of an OpenAPI document. */
+  static readonly paths = a2aPaths;
 
   /**
    * @param options `path` is by default `a2a`

@@ -6,11 +6,11 @@ import { A2A_JSON } from './rest.js';
 const BODY = [A2A_JSON, JSON_TYPE];
 
 /** The routes of `A2aController` and `CardController`, without those that A2A 1.0 has and this service refuses. */
-export const A2A_PATHS = {
-  ...pathsOf('a2a', JSON_TYPE, {
+export const a2aPaths = (prefix = '') => ({
+  ...pathsOf(prefix, 'a2a', JSON_TYPE, {
     'POST /a2a': { summary: 'Call a method of A2A 1.0 by JSON-RPC', body: BODY, answer: [JSON_TYPE, EVENTS] },
   }),
-  ...pathsOf('a2a', A2A_JSON, {
+  ...pathsOf(prefix, 'a2a', A2A_JSON, {
     'POST /a2a/message:send': { summary: 'Send a message', body: BODY, answer: [A2A_JSON] },
     'POST /a2a/message:stream': {
       summary: 'Send a message, and follow its task',
@@ -24,4 +24,4 @@ export const A2A_PATHS = {
     'POST /a2a/tasks/{id}:subscribe': { summary: 'Follow a task', answer: [EVENTS] },
     [`GET /${CARD_PATH}`]: { summary: 'Get the card of the agent', answer: [JSON_TYPE], isPublic: true },
   }),
-};
+});

@@ -1,7 +1,7 @@
 import { type DynamicModule, Module } from '@nestjs/common';
 import { viewModule, type ViewOptions } from '../view/view.js';
 import { AgUiController } from './ag-ui.controller.js';
-import { AG_UI_PATHS } from './paths.js';
+import { agUiPaths } from './paths.js';
 
 export type { ViewOptions } from '../view/view.js';
 
@@ -14,8 +14,8 @@ export type { ViewOptions } from '../view/view.js';
  */
 @Module({})
 export class AgUiModule {
-  /** Its routes, as they are by default, for the `paths` of an OpenAPI document. */
-  static readonly paths = AG_UI_PATHS;
+  /** Returns its routes at the paths of the defaults, after a prefix such as `/api`: the `paths` of an OpenAPI document. */
+  static readonly paths = agUiPaths;
 
   /** @throws {TypeError} an option is unknown */
   static forRoot(options: ViewOptions = {}): DynamicModule {

@@ -1,11 +1,12 @@
 import { EVENTS, JSON_TYPE, pathsOf } from '../view/paths.js';
 
 /** The routes of `AgUiController`. */
-export const AG_UI_PATHS = pathsOf('ag-ui', JSON_TYPE, {
-  'POST /ag-ui': {
-    summary: 'Begin a run, answer interrupts, or resume a stream with `Last-Event-ID`',
-    body: [JSON_TYPE],
-    answer: [EVENTS],
-  },
-  'GET /ag-ui': { summary: 'Follow a run', query: ['runId', 'offset'], answer: [EVENTS] },
-});
+export const agUiPaths = (prefix = '') =>
+  pathsOf(prefix, 'ag-ui', JSON_TYPE, {
+    'POST /ag-ui': {
+      summary: 'Begin a run, answer interrupts, or resume a stream with `Last-Event-ID`',
+      body: [JSON_TYPE],
+      answer: [EVENTS],
+    },
+    'GET /ag-ui': { summary: 'Follow a run', query: ['runId', 'offset'], answer: [EVENTS] },
+  });

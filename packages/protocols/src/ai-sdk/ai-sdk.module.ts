@@ -2,7 +2,7 @@ import { type DynamicModule, Module } from '@nestjs/common';
 import { viewModule } from '../view/view.js';
 import type { AiSdkOptions } from './ai-sdk-options.js';
 import { ChatController } from './chat.controller.js';
-import { CHAT_PATHS } from './paths.js';
+import { chatPaths } from './paths.js';
 
 /**
  * Chats of the AI SDK: `POST {path}/chat`, `GET {path}/chat/{chatId}`, `GET {path}/chat/{chatId}/stream` and
@@ -14,8 +14,8 @@ import { CHAT_PATHS } from './paths.js';
  */
 @Module({})
 export class AiSdkModule {
-  /** Its routes, as they are by default, for the `paths` of an OpenAPI document. */
-  static readonly paths = CHAT_PATHS;
+  /** Returns its routes at the paths of the defaults, after a prefix such as `/api`: the `paths` of an OpenAPI document. */
+  static readonly paths = chatPaths;
 
   /** @throws {TypeError} an option is unknown, or there is no such version */
   static forRoot({ path = 'ai', ...options }: AiSdkOptions = {}): DynamicModule {

@@ -3,7 +3,7 @@ import { viewModule, type ViewOptions } from '../view/view.js';
 import { Chats } from './chat/chats.js';
 import { Conversations } from './conversations/conversations.js';
 import { OpenAiController } from './openai.controller.js';
-import { OPENAI_PATHS } from './paths.js';
+import { openAiPaths } from './paths.js';
 import { Continued } from './responses/continued.js';
 import { Responses } from './responses/responses.js';
 
@@ -15,8 +15,8 @@ import { Responses } from './responses/responses.js';
  */
 @Module({ providers: [Chats, Continued, Conversations, Responses] })
 export class OpenAiModule {
-  /** Its routes, as they are by default, for the `paths` of an OpenAPI document. */
-  static readonly paths = OPENAI_PATHS;
+  /** Returns its routes at the paths of the defaults, after a prefix such as `/api`: the `paths` of an OpenAPI document. */
+  static readonly paths = openAiPaths;
 
   /**
    * @param options `path` is by default `v1`

@@ -1,5 +1,5 @@
-/** The routes of a view, for OpenAPI documents: by the path that each has by default, and its method. */
-export type ViewPaths = Readonly<Record<string, Readonly<Record<string, object>>>>;
+/** The routes of a view, as the `paths` of an OpenAPI document: by path and method. */
+export type ViewPaths = Record<string, Record<string, object>>;
 
 /** One route. */
 interface Route {
@@ -20,17 +20,25 @@ export const JSON_TYPE = 'application/json';
 export const EVENTS = 'text/event-stream';
 
 /**
+ * @param prefix of all paths: empty, or such as `/research`
  * @param tag of all routes
  * @param refusal the content type of refusals
  * @param routes by method and path, such as `GET /v1/models`
  */
-export function pathsOf(tag: string, refusal: string, routes: Record<string, Route>): ViewPaths {
-  const paths: Record<string, Record<string, object>> = {};
+export function pathsOf(
+  prefix: string,
+  tag: string,
+  refusal: string,
+  routes: Record<string, Route>,
+): ViewPaths {
+  const paths: ViewPaths = {};
   for (const [route, { summary, body, answer, query = [], empty, isPublic }] of Object.entries(routes)) {
-    const [method, path] = route.split(' ') as [string, string];
+    const [method, own] = route.split(' ') as [string, string];
+    const path = prefix + own;
     const inPath = Array.from(path.matchAll(/\{(\w+)\}/g), ([, name]) => parameterOf('path', name!));
     const parameters = [...inPath, ...query.map((name) => parameterOf('query', name))];
     (paths[path] ??= {})[method.toLowerCase()] = {
+      operationId: (method.toLowerCase() + path).replace(/[^\w-]+/g, '_'),
       summary,
       tags: [tag],
       ...(isPublic && { security: [] }),
