@@ -166,6 +166,11 @@ export const PROMISES = {
     section: '2.3',
     sentence: 'Unknown members of the body or of a part are ignored.',
   },
+  'body.misplaced': {
+    section: '2.3',
+    sentence:
+      'A member beside parts that other APIs have there, such as session_id, is ignored too, and a log says where it belongs.',
+  },
   'body.fields': {
     section: '2.3',
     sentence: 'A field that is missing, of the wrong type or not allowed is 400, and the detail names it.',

@@ -19,6 +19,7 @@ import { faultOfFileName, faultOfMediaType } from '../contract/media-types.js';
 import type { TypedKwargs } from '../options/typed-kwargs.js';
 import { withMembers } from './members.js';
 import type { FilePart, Query, TextPart } from '../ports/agent-handler.js';
+import { NOTICES } from '../runs/submitted-query.js';
 
 /** @param faultOf the rest of a sentence whose subject is the value; undefined if nothing is wrong with it */
 export function HasNoFault(name: string, faultOf: (value: unknown) => string | undefined): PropertyDecorator {
@@ -103,9 +104,20 @@ export class QueryDto implements Query {
   declare metadata?: Metadata;
 }
 
+/** What other APIs have beside a message, and how it is written here. */
+const PLACES = new Map(
+  Object.entries({
+    'session session_id sessionId conversation_id thread_id': '{"kwargs":{"session_id":"…"}}',
+    'input message messages prompt text': '{"parts":[{"type":"text","text":"…"}]}',
+    'attachments file files': '{"parts":[{"type":"file","name":"…","mimeType":"…","base64":"…"}]}',
+    'args instructions kwarg max_tokens model options params temperature tools': '{"kwargs":{…}}',
+    stream: 'the header "Prefer: respond-async" for an answer that does not stream',
+  }).flatMap(([names, place]) => names.split(' ').map((name) => [name, place] as const)),
+);
+
 /**
  * Validates the body of a query, or throws `invalid_query` with every fault and its JSON Pointer. Members that are not part of the
- * interface are dropped.
+ * interface are dropped; of those that are likely to be meant for another place, the log of the run says it.
  *
  * @param body the document as it was read, with a `BodyContent` or a `Base64Fault` as the `base64` of a part
  * @param typed the rules of the host for kwargs; undefined where it has none
@@ -125,6 +137,11 @@ export async function validateQuery(body: unknown, typed: TypedKwargs | undefine
   }
   if (isObject(query.kwargs)) faults.push(...(await faultsOfKwargs(query.kwargs, typed)));
   if (faults.length > 0) throw invalidQuery(faults);
+  for (const name in body) {
+    if (!PLACES.has(name)) continue;
+    const notice = `"${name}" beside "parts" is ignored. Write ${PLACES.get(name)}.`;
+    NOTICES.set(query.parts, [...(NOTICES.get(query.parts) ?? []), notice]);
+  }
   return query;
 }
 

@@ -15,7 +15,7 @@ import {
   ANONYMOUS,
   checkOptions,
   metadataOf,
-  mismatchesOf,
+  mistakesOf,
   newRunId,
   queryDigest,
   type QueryOptions,
@@ -173,7 +173,7 @@ export class Admissions {
       maxWaitingPerOwner,
       notices: (ahead, isDeferred) => {
         const waiting = ahead === undefined ? [] : [this.#waitingNotice(ahead, isDeferred)];
-        return [...mismatchesOf(query), ...waiting].map((notice) => JSON.stringify(log(notice)));
+        return [...mistakesOf(query), ...waiting].map((notice) => JSON.stringify(log(notice)));
       },
     };
   }

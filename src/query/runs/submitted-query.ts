@@ -119,13 +119,18 @@ export async function queryDigest(
   return hash.digest('hex');
 }
 
-/** What the bytes of files show that their callers have not declared: sentences for the log. */
-export function mismatchesOf({ parts }: Query): string[] {
-  return parts.flatMap((part) =>
+/** What the log of a run says of its query besides, by the parts: no handler sees it. */
+export const NOTICES = new WeakMap<Query['parts'], string[]>();
+
+/** What is likely to be a mistake of the caller, such as a file whose bytes show another type: sentences for the log. */
+export function mistakesOf({ parts }: Query): string[] {
+  const others = NOTICES.get(parts);
+  const mismatches = parts.flatMap((part) =>
     part.type === 'file' && part.detectedMimeType !== undefined
       ? [`"${part.name}" is declared as ${part.mimeType}, but its bytes are ${part.detectedMimeType}.`]
       : [],
   );
+  return others ? [...others, ...mismatches] : mismatches;
 }
 
 /**
