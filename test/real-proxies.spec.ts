@@ -1,15 +1,20 @@
-import { execFileSync } from 'node:child_process';
+import { execFileSync, spawnSync } from 'node:child_process';
+import { existsSync } from 'node:fs';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import process from 'node:process';
 import { examine } from 'nest-agent-query-doctor';
 import type { Finding } from 'nest-agent-query-doctor';
 import type { Report } from 'nest-agent-query-doctor';
 import { targetOf } from '../packages/cli/src/doctor/target.js';
+import { RUN_DEFAULTS } from '../src/index.js';
 import { command } from './support/command-line.js';
 import { eventuallyElsewhere } from './support/conditions.js';
 import { codeBlocks, read } from './support/documents.js';
 import { TLS_FILE } from './support/faulty-proxy.js';
+import { freePort } from './support/free-port.mjs';
+import { openDatabase } from './support/postgres.js';
 import {
   hasProxy,
   NGINX_DIRECTORIES,
@@ -208,6 +213,87 @@ describe('The Caddyfile of the repository', () => {
   );
 });
 
+describe('The Debian server', () => {
+  const blocks = codeBlocks(RECIPES).slice(
+    codeBlocks(RECIPES).findIndex(({ code }) => code.startsWith('# /etc/agent/env')),
+  );
+  const blockOf = (begin: string) => blocks.find(({ code }) => code.startsWith(begin))!.code;
+
+  withProxy(
+    'nginx',
+    'has a new version after two restarts, without a query that fails',
+    async () => {
+      const database = await openDatabase();
+      const ports = [await freePort(), await freePort()];
+      const startOn = (port: number) =>
+        startService({
+          ...{ ACCESS: 'open', TRUST_PROXY: 'loopback', AGENT: 'echo', PORT: String(port) },
+          DATABASE_URL: database.url,
+        });
+      const processes = await Promise.all(ports.map(startOn));
+      const upstream = blockOf('# /etc/nginx/conf.d/agent.conf')
+        .replace('127.0.0.1:3001', `127.0.0.1:${ports[0]}`)
+        .replace('127.0.0.1:3002', `127.0.0.1:${ports[1]}`);
+      const location = `${GOOD_NGINX}\n${blockOf('# What could not be sent')}`;
+      const proxy = await startNginx('http://agent', location, undefined, upstream);
+      const statuses: number[] = [];
+      let isOver = false;
+      const caller = async () => {
+        while (!isOver) statuses.push(await ask(proxy.url));
+      };
+      const callers = [caller(), caller(), caller()];
+      try {
+        for (const [index, port] of ports.entries()) {
+          const count = statuses.length;
+          expect(await processes[index]!.stop()).toBe(0);
+          // Both callers and the other process go on while it is away.
+          await eventuallyElsewhere(() => statuses.length > count + 10);
+          processes[index] = await startOn(port);
+        }
+        const count = statuses.length;
+        await eventuallyElsewhere(() => statuses.length > count + 20);
+      } finally {
+        isOver = true;
+        await Promise.all(callers);
+        await Promise.all([proxy.stop(), ...processes.map((each) => each.stop())]);
+        await database.close();
+      }
+      expect(statuses.filter((status) => status !== 200)).toEqual([]);
+      // Processes start five times.
+    },
+    240_000,
+  );
+
+  const hasSystemd = existsSync('/usr/bin/systemd-analyze');
+  (hasSystemd ? it : it.skip)('has a unit that systemd takes without a warning', async () => {
+    const directory = await mkdtemp(join(tmpdir(), 'unit-'));
+    // Programs that are on every machine which tests.
+    const unit = blockOf('# /etc/systemd/system/agent@.service')
+      .replace('/usr/bin/node', process.execPath)
+      .replace('/usr/bin/curl', process.execPath);
+    await writeFile(join(directory, 'agent@3001.service'), unit);
+    const { stderr } = spawnSync('systemd-analyze', ['verify', join(directory, 'agent@3001.service')], {
+      encoding: 'utf8',
+    });
+    await rm(directory, { recursive: true });
+    expect(stderr.split('\n').filter((line) => line.includes('agent@'))).toEqual([]);
+  });
+
+  it('gives a stop as much time as the service may take', () => {
+    const [, drain] = /^DRAIN_MS=(\d+)$/m.exec(blockOf('# /etc/agent/env'))!;
+    const [, stop] = /^TimeoutStopSec=(\d+)$/m.exec(blockOf('# /etc/systemd/system/agent@.service'))!;
+    const restMs = 10_000;
+    expect(Number(stop) * 1_000).toBeGreaterThan(Number(drain) + RUN_DEFAULTS.stopDeadlineMs + restMs);
+  });
+
+  it('names four alerts that there are', () => {
+    const named = [...read(RECIPES).matchAll(/^- `(AgentQuery\w+)`/gm)].map(([, name]) => name);
+    const rules = [...read('docs/alert-rules.yml').matchAll(/alert: (\w+)/g)].map(([, name]) => name);
+    expect(named).toHaveLength(4);
+    expect(rules).toEqual(expect.arrayContaining(named));
+  });
+});
+
 /** Sends a query, reads its answer, and returns the status. */
 async function ask(url: string): Promise<number> {
   const body = JSON.stringify({ parts: [{ type: 'text', text: 'Hello!' }] });
@@ -256,9 +342,9 @@ function inWords({ check, verdict, measured }: Finding): [string, string] {
 }
 
 /** A test that needs a proxy. It is skipped where there is none, unless `REQUIRE_PROXIES` is set, as in CI. */
-function withProxy(program: ProxyProgram, title: string, test: () => Promise<void>): void {
+function withProxy(program: ProxyProgram, title: string, test: () => Promise<void>, withinMs?: number): void {
   const reason = `${program} is not on this machine; it is in the package ${program} of Debian`;
   const isRequired = process.env['REQUIRE_PROXIES'] !== undefined;
-  if (isRequired || hasProxy(program)) it(title, test);
+  if (isRequired || hasProxy(program)) it(title, test, withinMs);
   else it.skip(`${title} [skipped: ${reason}]`, test);
 }

@@ -41,8 +41,14 @@ export const NGINX_DIRECTORIES = ['client_body', 'proxy', 'fastcgi', 'uwsgi', 's
  *
  * @param location what the `location /` has besides `proxy_pass`
  * @param tls the file of a key and a certificate, for https
+ * @param upstreams what stands before its `server`
  */
-export async function startNginx(service: string, location: string, tls?: string): Promise<RealProxy> {
+export async function startNginx(
+  service: string,
+  location: string,
+  tls?: string,
+  upstreams = '',
+): Promise<RealProxy> {
   return start(
     'nginx',
     tls === undefined ? 'http' : 'https',
@@ -52,6 +58,7 @@ export async function startNginx(service: string, location: string, tls?: string
     http {
       access_log off;
       ${NGINX_DIRECTORIES}
+      ${upstreams}
       map $upstream_http_content_location $prefixed { ~. /api$upstream_http_content_location; }
       server {
         listen 127.0.0.1:${port} ${tls === undefined ? '' : `ssl http2; ssl_certificate ${tls}; ssl_certificate_key ${tls}`};
