@@ -2,7 +2,7 @@ import { setImmediate } from 'node:timers/promises';
 import { file, log, message, progress, suggestions } from 'nest-agent-query';
 import type { Envelope, FilePart, QueryContext, QueryPart, Suggestion } from 'nest-agent-query';
 import { describeText } from './formats/text.js';
-import { INTRODUCTION, noLanguage } from './introduction.js';
+import { INTRODUCTION, isToldOfModel, noLanguage } from './introduction.js';
 import { knownFiles } from './known-files.js';
 import { bytes, code, plain } from './markdown.js';
 import { filesNamed, noSuchFile } from './named-files.js';
@@ -49,9 +49,14 @@ export async function* describeParts(
     return;
   }
   const text = questions.map((part) => part.text).join(' ');
-  const items = yield* suggestionsOf(ask({ kind: 'suggest', text }, known), signal);
+  // A query that brings files asks about these.
+  const about = known.filter((part) => files.includes(part));
+  const items = yield* suggestionsOf(
+    ask({ kind: 'suggest', text }, about.length > 0 ? about : known),
+    signal,
+  );
   if (signal.aborted) return;
-  if (questions.length > 0) yield message(noLanguage(items, files.length || known.length));
+  if (questions.length > 0) yield message(noLanguage(items, !isToldOfModel(context.history)));
   if (items.length > 0) yield suggestions(items);
 }
 

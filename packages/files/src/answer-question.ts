@@ -30,7 +30,7 @@ export async function* answerQuestion(
     case 'describe':
       return yield* describeFile(files[0]!, limits, workspace);
     case 'suggest':
-      return { suggestions: await suggestRequests(question.text, files, limits, workspace) };
+      return yield* suggestRequests(question.text, files, limits, workspace);
     case 'sql': {
       const { text, ...attachments } = await queryTables(question, files, limits, workspace);
       yield text;

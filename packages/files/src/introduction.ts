@@ -1,6 +1,6 @@
 import { message, suggestions } from 'nest-agent-query';
-import type { Suggestion } from 'nest-agent-query';
-import { code, count } from './markdown.js';
+import type { Suggestion, Turn } from 'nest-agent-query';
+import { code } from './markdown.js';
 import { SAMPLE } from './sample.js';
 
 const MODEL =
@@ -14,7 +14,7 @@ export const INTRODUCTION = [
       'This agent reads files, without a model and without network:',
       '- Send a file, and it says what is in it: tables, PDF and Office documents, archives, images, sound, e-mails, code.',
       '- Ask about tables in SQL: `select city, count(*) from orders group by city`, `summarize orders`. ' +
-        'With `as csv`, `as json` or `as parquet` at its end, the answer is a file.',
+        'With `as csv`, `as json` or `as parquet` at its end, the answer is a file, and with `as chart` an image.',
       '- Look into documents: `find "annual report"`, `page 3`, `outline`, `text`. Files of earlier turns stay known.',
       `- It does not read language. ${MODEL}\n`,
     ].join('\n'),
@@ -29,10 +29,19 @@ export const INTRODUCTION = [
   ]),
 ];
 
-/** The answer to a question, with the requests that fit the files. */
-export function noLanguage(requests: Suggestion[], files: number): string {
-  const lines = requests.map(({ text }) => `- ${code(text, 200)}`);
-  const which = files === 1 ? 'this file' : `these ${count(files, 'file')}`;
-  const offer = lines.length === 0 ? '' : ` These work for ${which}:\n\n${lines.join('\n')}`;
-  return `This agent does not read language, it answers requests.${offer}\n\n${MODEL}\n`;
+/**
+ * The answer to a question. The requests that fit the files are suggested: a text has the best one only, for clients that show no
+ * suggestions.
+ *
+ * @param isFirst whether the conversation does not say yet that a model answers questions
+ */
+export function noLanguage(requests: Suggestion[], isFirst: boolean): string {
+  const [best] = requests;
+  const offer = best ? ` The nearest one is ${code(best.text, 300)}.` : '';
+  return `This agent does not read language, it answers requests.${offer}\n${isFirst ? `\n${MODEL}\n` : ''}`;
+}
+
+/** Whether an answer of the conversation says already that a model answers questions. */
+export function isToldOfModel(history: readonly Pick<Turn, 'text'>[]): boolean {
+  return history.some(({ text }) => text.includes(MODEL));
 }

@@ -7,6 +7,8 @@ describe('A request', () => {
     ['select 1 as csv', { kind: 'sql', statement: 'select 1', as: 'csv' }],
     ['select 1 as n; as JSON;', { kind: 'sql', statement: 'select 1 as n', as: 'json' }],
     ['select 1 ; ; as csv ; ', { kind: 'sql', statement: 'select 1', as: 'csv' }],
+    ['orders as chart', { kind: 'sql', statement: 'select * from "orders"', as: 'chart' }],
+    ['select 1 as n as CHART;', { kind: 'sql', statement: 'select 1 as n', as: 'chart' }],
     ['select 1 as parquet', { kind: 'sql', statement: 'select 1', as: 'parquet' }],
     ['with a as (select 1) from a', { kind: 'sql', statement: 'with a as (select 1) from a', as: 'table' }],
     ['show tables', { kind: 'sql', statement: 'show tables', as: 'table' }],

@@ -3,7 +3,7 @@
  *
  *     request   = sql | writing | find | pages | sheet | entry | whole
  *     sql       = statement [ ";" ] [ "as" form ]  |  [ "export" ] table "as" form
- *     form      = "csv" | "json" | "parquet"
+ *     form      = "csv" | "json" | "parquet" | "chart"
  *     statement = "select" …  |  "with" name "as (" …  |  "show tables"
  *               | ( "describe" | "summarize" ) ( table | "select" … )
  *     writing   = a statement such as "delete from" table …, which is not executed
@@ -30,7 +30,7 @@ export type FilesRequest =
   | { kind: 'writing' };
 
 /** How the rows that a statement returns are shown: in the text of the answer, or as a file. */
-export type ResultForm = 'table' | 'csv' | 'json' | 'parquet';
+export type ResultForm = 'table' | 'csv' | 'json' | 'parquet' | 'chart';
 
 /** The answer to a statement that does something else. */
 export const ONLY_READING =
@@ -44,7 +44,7 @@ const QUOTES = new Map(['""', "''", '“”', '„“', '«»'].map(([open, clos
 const END = /(?<![;\s])[;\s]+$/;
 const NAME = String.raw`(?:"[^"]+"|[\p{L}_][\p{L}\p{N}_.]*)`;
 const EXPORT = new RegExp(
-  String.raw`^(?:export\s+)?("[^"]+"|[\p{L}_][\p{L}\p{N}_]*)\s+as\s+(csv|json|parquet)$`,
+  String.raw`^(?:export\s+)?("[^"]+"|[\p{L}_][\p{L}\p{N}_]*)\s+as\s+(csv|json|parquet|chart)$`,
   'iu',
 );
 const WRITING = new RegExp(
@@ -74,7 +74,7 @@ export function parseRequest(text: string): FilesRequest | undefined {
 function parseSql(line: string): FilesRequest | undefined {
   if (!/^(?:select|with|show|describe|summarize)\s/i.test(line)) return undefined;
   const whole = line.replace(END, '');
-  const [ending = '', form = 'table'] = /\bas\s+(csv|json|parquet)$/i.exec(whole) ?? [];
+  const [ending = '', form = 'table'] = /\bas\s+(csv|json|parquet|chart)$/i.exec(whole) ?? [];
   const statement = whole.slice(0, whole.length - ending.length).replace(END, '');
   return isStatement(statement)
     ? { kind: 'sql', statement, as: form.toLowerCase() as ResultForm }

@@ -42,7 +42,7 @@ function sessionWith(turns: FilePart[][], gone: FilePart[] = []): Partial<QueryC
         return file ? Promise.resolve(file) : Promise.reject(new QueryError('not_found', 'It is gone.'));
       },
     },
-    history: parts.map((each) => ({ parts: each }) as Turn),
+    history: parts.map((each) => ({ parts: each, text: '' }) as Turn),
   };
 }
 
@@ -72,6 +72,14 @@ describe('A request', () => {
   afterAll(() => handler.onApplicationShutdown());
 
   const ask = (text: string, ...files: FilePart[]) => answerOf(handler, [...files, text]);
+  const suggestedFor = async (files: FilePart[], text: string, context: Partial<QueryContext> = {}) => {
+    const query = { parts: [...files, { type: 'text' as const, text }], kwargs: {} };
+    const items: string[] = [];
+    for await (const { type, data } of handler.handle(query, contextOf(context)))
+      if (type === 'suggestions')
+        items.push(...(data as SuggestionsEnvelope['data']).items.map((each) => each.text));
+    return items;
+  };
 
   describe('in SQL', () => {
     it('has its answer as a table', async () => {
@@ -394,20 +402,22 @@ describe('A request', () => {
       for await (const envelope of handler.handle(query, contextOf(context))) envelopes.push(envelope);
       const [said, offer] = envelopes.slice(-2) as [MessageEnvelope, SuggestionsEnvelope];
       const requests = offer.data.items.map((item) => item.text);
-      const list = requests.map((request) => `- \`${request}\``).join('\n');
-      expect(said.data.content).toMatch(
-        /^This agent does not read language, it answers requests\. These work for /,
+      // Clients show the others as buttons.
+      expect(said.data.content).toBe(
+        'This agent does not read language, it answers requests. The nearest one is ' +
+          `\`${requests[0]}\`.\n\nA model answers questions, and has these requests as its tool: start the service with ` +
+          '`MODEL_BASE_URL=http://127.0.0.1:11434/v1 MODEL=llama3.2 npm start` (docs/agents.md).\n',
       );
-      expect(said.data.content).toContain(`:\n\n${list}\n\nA model answers questions`);
       return requests;
     };
     const requests = await suggested('What is the total amount by city?');
     expect(requests).toEqual([
-      'select city, count(*) as n, sum(amount) as total, avg(amount) as mean from orders group by city order by n desc',
+      'select city, sum(amount) as total, count(*) as n from orders group by city order by total desc',
+      'select city, sum(amount) as total from orders group by city order by total desc as chart',
+      'select city, count(*) as n from orders group by city order by n desc',
       'select * from orders limit 5',
       'summarize orders',
-      'page 1',
-      'find "city"',
+      'page 1 of report.pdf',
     ]);
     for (const request of requests) {
       expect(await ask(request, ...files)).not.toMatch(/cannot be executed|There is no|Nothing/);
@@ -426,6 +436,66 @@ describe('A request', () => {
     );
   });
 
+  it('is suggested about the file that a question names, and else about the newest one', async () => {
+    const sales = filePart('sales.csv', 'region,units\nNorth,3\nSouth,4\n');
+    const items = (text: string, turns: FilePart[][]) => suggestedFor([], text, sessionWith(turns));
+    const turns = [[ORDERS, await fixture('report.pdf')], [sales]];
+    expect((await items('how many units per region?', turns))[0]).toBe(
+      'select region, sum(units) as total, count(*) as n from sales group by region order by total desc',
+    );
+    expect((await items('total amount of Oulu', turns))[0]).toBe(
+      "select sum(amount) as total from orders where city = 'Oulu'",
+    );
+    expect((await items('and now?', turns))[0]).toBe('select * from sales limit 5');
+    expect((await items('what about the engine?', turns)).slice(0, 2)).toEqual([
+      'page 1 of report.pdf',
+      'find "engine"',
+    ]);
+  });
+
+  it('is not offered to find words in tables', async () => {
+    const answer = await suggestedFor([ORDERS], 'find out about city and Oulu');
+    expect(answer.filter((request) => request.startsWith('find'))).toEqual([]);
+    expect(answer[0]).toContain('from orders');
+  });
+
+  it('says once in a conversation that a model answers questions', async () => {
+    const said = (text: string) => {
+      const { history, ...context } = sessionWith([[ORDERS]]);
+      return answerOf(handler, ['And?'], {
+        ...context,
+        history: history!.map((turn) => ({ ...turn, text })),
+      });
+    };
+    const first = await said('A table');
+    expect(first).toContain('MODEL_BASE_URL');
+    expect(await said(first)).toBe(
+      'This agent does not read language, it answers requests. The nearest one is `select * from orders limit 5`.\n',
+    );
+  });
+
+  it('as chart has an image as its answer, or says why there is none', async () => {
+    const [chart, ...more] = await filesOf(
+      handler,
+      'select city, count(*) as n from orders group by city as chart',
+      ORDERS,
+    );
+    expect(more).toEqual([]);
+    expect(chart).toMatchObject({ name: 'result.svg', mimeType: 'image/svg+xml' });
+    expect(chart!.content.toString()).toMatch(/^<svg [^>]*role="img"[^]*>Espoo<[^]*<\/svg>\n$/);
+    expect(await ask('select city from orders as chart', ORDERS)).toMatch(
+      /^There is no chart of this result\./,
+    );
+    expect(await ask('select nothing from orders as chart', ORDERS)).toContain('cannot be executed');
+  });
+
+  it('as chart is suggested for rows that fit into one', async () => {
+    expect(await suggestedFor([ORDERS], 'select city, count(*) as n from orders group by city')).toEqual([
+      'select city, count(*) as n from orders group by city as chart',
+    ]);
+    expect(await suggestedFor([ORDERS], 'select city from orders')).toEqual([]);
+  });
+
   it.each([
     ['order, "a', 'select "order, ""a", count(*) as n from t group by "order, ""a" order by n desc'],
     [
@@ -435,7 +505,7 @@ describe('A request', () => {
   ])('is suggested for a column with the name %j', async (name, statement) => {
     const table = filePart('t.csv', `"${name.replaceAll('"', '""')}",b\nx,y\n`);
     const answer = await ask(`what about order a x http host?`, table);
-    expect(answer).toContain(`- \`${statement}\``);
+    expect(answer).toContain(` The nearest one is \`${statement}\`.`);
     expect(await ask(statement, table)).toContain('| `x` | 1 |');
   });
 

@@ -26,6 +26,12 @@ const INLINE = new Set(
   ).split(' '),
 );
 
+/** What takes the text of a page. */
+export type HtmlSink = Pick<
+  DocumentDigest,
+  'add' | 'endParagraph' | 'openTable' | 'closeTable' | 'openRow' | 'openCell' | 'closeCell'
+>;
+
 /** What is known of a page besides its text. */
 export interface HtmlFacts {
   title: string;
@@ -46,7 +52,7 @@ export interface HtmlFacts {
  */
 export async function readHtml(
   pieces: AsyncIterable<string> | Iterable<string>,
-  digest: DocumentDigest,
+  digest: HtmlSink,
   facts: HtmlFacts = noFacts(),
 ): Promise<void> {
   const { Parser } = await import('htmlparser2');

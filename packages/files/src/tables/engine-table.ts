@@ -1,6 +1,7 @@
 import { isOutOfMemory } from './engine-errors.js';
 import { identifier } from './engine.js';
 import type { JsonValue, TableEngine } from './engine.js';
+import { showValue } from './result-forms.js';
 import { FREQUENT, isNamed, isNested, isNumber, isTime } from './table.js';
 import type { Column, ColumnFigures, Table } from './table.js';
 
@@ -23,7 +24,7 @@ export class EngineTable implements Table {
   constructor(
     private readonly engine: TableEngine,
     readonly name: string,
-    { rows, columns, hasHeader, text, notes }: Omit<Table, 'first' | 'figures'>,
+    { rows, columns, hasHeader, text, notes }: Omit<Table, 'first' | 'figures' | 'different'>,
   ) {
     this.rows = rows;
     this.columns = columns;
@@ -35,6 +36,15 @@ export class EngineTable implements Table {
   async first(rows: number, columns: number): Promise<JsonValue[][]> {
     const names = this.columns.slice(0, columns).map(({ name }) => identifier(name));
     return (await this.engine.select(`select ${names.join(', ')} from ${identifier(this.name)}`, rows)).rows;
+  }
+
+  async different(column: number, most: number): Promise<string[] | undefined> {
+    const value = identifier(this.columns[column]!.name);
+    const { rows, isCut } = await this.engine.select(
+      `select distinct ${value} from ${identifier(this.name)} where ${value} is not null limit ${most + 1}`,
+      most,
+    );
+    return isCut ? undefined : rows.map(([cell]) => showValue(cell!));
   }
 
   async figures(columns: number): Promise<ColumnFigures[]> {

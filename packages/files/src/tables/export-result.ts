@@ -1,15 +1,17 @@
 import { setInterval } from 'node:timers';
-import { stat } from 'node:fs/promises';
+import { stat, writeFile } from 'node:fs/promises';
 import type { WrittenFile } from '../answer.js';
 import { bytes, code, count } from '../markdown.js';
 import type { ResultForm } from '../request.js';
 import { UnreadableFile } from '../unreadable-file.js';
+import { CHART_ROWS, chartOf } from './chart.js';
+import { drawChart } from './chart-svg.js';
 import { identifier, literal } from './engine.js';
 import type { JsonValue, Result, TableEngine } from './engine.js';
 import { rowsTable, showValue } from './result-forms.js';
 
 /** How a result becomes a file. */
-export type FileForm = Exclude<ResultForm, 'table'>;
+export type FileForm = Exclude<ResultForm, 'table' | 'chart'>;
 
 /** Bytes of a file. A service takes 256 MiB for one file of an answer, unless its host says otherwise. */
 const MAX_BYTES = 128 * 1024 * 1024;
@@ -66,6 +68,25 @@ export async function exportResult(
   const title = first.isCut ? ' It begins:' : '';
   const beginning = rows === 0 ? '' : `${title}\n\n${rowsTable(first)}`;
   return { file, text: `${code(file.name)} has ${facts}.${beginning}` };
+}
+
+/**
+ * Draws the first rows of a result, and writes the chart to a file.
+ *
+ * @returns the file, and what the text of the answer says about it; only a sentence if there is no chart of the result
+ */
+export async function exportChart(
+  result: Result,
+  { name, path }: { name: string; path: string },
+): Promise<{ file?: WrittenFile; text: string }> {
+  const chart = chartOf(result);
+  if (typeof chart === 'string') return { text: chart };
+  await writeFile(path, drawChart(chart), { mode: 0o600, flag: 'wx' });
+  const file = { name: `${name}.svg`, mimeType: 'image/svg+xml', path };
+  const rows = count(chart.points.length, 'row');
+  const more = result.isCut || result.rows.length > CHART_ROWS ? `the first ${rows}; there are more` : rows;
+  const what = `${code(file.name)} is ${chart.kind === 'line' ? 'a line' : 'a chart with bars'} of ${more}.`;
+  return { file, text: `${what}\n\n${rowsTable({ ...result, rows: result.rows.slice(0, CHART_ROWS) })}` };
 }
 
 /** The settings of the engine have the path of the workspace. A text of an answer hides it, but no file can be changed so. */

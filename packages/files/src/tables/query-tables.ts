@@ -11,10 +11,12 @@ import { archiveFiles } from '../sections/archive-entries.js';
 import { UnreadableFile } from '../unreadable-file.js';
 import { catalogOf } from './catalog.js';
 import type { NamedTable } from './catalog.js';
+import { CHART_ROWS, chartOf } from './chart.js';
 import type { EngineTable } from './engine-table.js';
 import { TableEngine } from './engine.js';
+import type { Result } from './engine.js';
 import { isEngineError, isOutOfMemory } from './engine-errors.js';
-import { exportResult, keepResult, keepRows, RESULT } from './export-result.js';
+import { exportChart, exportResult, keepResult, keepRows, RESULT } from './export-result.js';
 import { importTable, typedTable } from './import-table.js';
 import { SHOWN_ROWS, showTable } from './result-forms.js';
 import { profileOf, profileRows } from './table-profile.js';
@@ -110,7 +112,14 @@ async function resultOf({
   if (as === 'table') {
     if (summarized) return { text: withoutPath(await profileOf(summarized), directory) };
     const result = withoutPath(await engine.select(statement, SHOWN_ROWS), directory);
-    return { text: showTable(result), ...(result.isCut && { suggestions: filesOf(statement) }) };
+    const suggestions = [...chartOffer(statement, result), ...(result.isCut ? filesOf(statement) : [])];
+    return { text: showTable(result), ...(suggestions.length > 0 && { suggestions }) };
+  }
+  if (as === 'chart') {
+    const result = summarized
+      ? await profileRows(summarized)
+      : withoutPath(await engine.select(statement, CHART_ROWS), directory);
+    return exportChart(result, { name: nameOfFile(statement, tables), path });
   }
   if (summarized) await keepRows(engine, await profileRows(summarized));
   else await keepResult(engine, statement);
@@ -138,13 +147,26 @@ async function summarizedTable(
   return typedTable(engine, RESULT, []);
 }
 
-/** The requests for all rows of a result. A comment at the end of the statement would hide what follows. */
+/** The request for a chart, where all rows of a result fit into one. */
+function chartOffer(statement: string, result: Result): Suggestion[] {
+  const isWhole = !result.isCut && result.rows.length <= CHART_ROWS;
+  const isDrawn = isWhole && result.rows.length > 1 && !hasComment(statement);
+  if (!isDrawn || typeof chartOf(result) === 'string') return [];
+  return [{ text: `${statement} as chart`, label: 'As a chart' }];
+}
+
+/** The requests for all rows of a result. */
 function filesOf(statement: string): Suggestion[] {
-  if (statement.includes('--')) return [];
+  if (hasComment(statement)) return [];
   return [
     { text: `${statement} as csv`, label: 'All rows as CSV' },
     { text: `${statement} as parquet`, label: 'All rows as Parquet' },
   ];
+}
+
+/** A comment at the end of a statement would hide what follows. */
+function hasComment(statement: string): boolean {
+  return statement.includes('--');
 }
 
 /**

@@ -81,6 +81,13 @@ export class SmallTable implements Table {
     );
   }
 
+  different(column: number, most: number): Promise<string[] | undefined> {
+    const type = this.#types[column]!;
+    const values = new Set(this.cells.map((row) => valueOf(row[column]!, type)));
+    values.delete(null);
+    return Promise.resolve(values.size > most ? undefined : [...values].map(showValue));
+  }
+
   figures(columns: number): Promise<ColumnFigures[]> {
     return Promise.resolve(
       this.columns.slice(0, columns).map((column, index) => {

@@ -17,6 +17,8 @@ export interface Table {
   first(rows: number, columns: number): Promise<JsonValue[][]>;
   /** What is in the first columns. */
   figures(columns: number): Promise<ColumnFigures[]>;
+  /** The different values of a column, as texts; undefined if there are more than `most`. */
+  different(column: number, most: number): Promise<string[] | undefined>;
 }
 
 export interface Column {
