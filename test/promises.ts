@@ -1792,6 +1792,20 @@ export const PROMISES = {
     section: 'service',
     sentence: 'The commands runs, sessions, session, cancel and erase show and change what a caller has.',
   },
+  'cli.owners': {
+    section: 'service',
+    sentence:
+      'The commands owners list, export and erase show, write and erase what a database has of an owner.',
+  },
+  'cli.history': {
+    section: 'service',
+    sentence:
+      'The commands runs and show read the runs of all owners from a database, and say who has looked.',
+  },
+  'cli.copy': {
+    section: 'service',
+    sentence: 'The command copy brings sessions, runs, files and usage from one database to another one.',
+  },
   'cli.serve': {
     section: 'service',
     sentence: 'The command serve starts the service, with a flag for each variable, which wins over it.',

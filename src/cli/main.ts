@@ -3,12 +3,13 @@ import { readFileSync } from 'node:fs';
 import { commandLine, keysCommand, runCommand } from 'nest-agent-query-cli';
 import { type ApiKey, apiKeysOf, createApiKey, expiryOf, textOfKey } from '../access/keys/api-key.js';
 import { neverBlock } from '../service/process-outputs.js';
+import { openDatabase } from './open-database.js';
 import { serveCommand } from './serve.js';
 
 /** The command line of the package. */
 const given = process.argv.slice(2);
 const keys = keysCommand({ apiKeysOf, createApiKey, expiryOf, readKeysFile, textOfKey });
-const program = commandLine(version(), [serveCommand(), keys]);
+const program = commandLine(version(), [serveCommand(), keys], openDatabase);
 neverBlock(process.stdout);
 await runCommand(program, given.length > 0 ? given : ['--help']);
 

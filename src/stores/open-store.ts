@@ -108,7 +108,7 @@ function openMemory({ retention }: StoreOptions): RunStore {
 }
 
 /** The path of a `file:` URL. `file:relative/path` is not a valid URL, but it is common. */
-function pathOf(url: string): string {
+export function pathOf(url: string): string {
   const path = url.startsWith('file://') ? fileURLToPath(url) : decodeURIComponent(url.slice('file:'.length));
   if (path === '' || path.endsWith('/'))
     throw new Error('The database URL file: must name a file, not a directory.');

@@ -31,6 +31,9 @@ describe('The command line', () => {
       'doctor',
       'serve',
       'keys',
+      'owners',
+      'show',
+      'copy',
       'completion',
     ])
       expect(stdout).toMatch(new RegExp(`^ {2}${name} `, 'm'));
@@ -44,9 +47,9 @@ describe('The command line', () => {
     expect(await quickCommand(['help', 'keys', 'create'])).toEqual(
       await quickCommand(['keys', 'create', '--help']),
     );
-    expect(await quickCommand(['help', 'nope'])).toEqual({
+    expect(await quickCommand(['help', 'nowhere'])).toEqual({
       stdout: '',
-      stderr: "error: unknown command 'nope'\nTo see all commands: nest-agent-query --help\n",
+      stderr: "error: unknown command 'nowhere'\nTo see all commands: nest-agent-query --help\n",
       code: 2,
     });
     expect(await quickCommand(['keys', 'crate'])).toEqual({

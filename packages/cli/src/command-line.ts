@@ -9,6 +9,10 @@ import { doctorCommand } from './doctor/index.js';
 import { followCommand } from './follow.js';
 import { inputsCommand } from './inputs.js';
 import { runsCommand, sessionsCommand } from './lists.js';
+import { copyCommand } from './operator/copy.js';
+import type { OpenDatabase } from './operator/database.js';
+import { showCommand } from './operator/history.js';
+import { ownersCommand } from './operator/owners.js';
 import { addServiceOptions } from './service.js';
 import { eraseCommand, forkCommand, sessionCommand } from './session.js';
 import { usageCommand } from './usage.js';
@@ -38,11 +42,12 @@ More about a command: nest-agent-query <command> --help
  *
  * @param version what `--version` prints
  * @param ofService the commands that run a service
+ * @param open opens a database for the commands that look after it. Default: there are no such commands
  *
  * @example
  * await runCommand(commandLine('0.1.0', [serveCommand()]), process.argv.slice(2));
  */
-export function commandLine(version: string, ofService: Command[]): Command {
+export function commandLine(version: string, ofService: Command[], open?: OpenDatabase): Command {
   const program = new Command('nest-agent-query')
     .description('Ask the service nest-agent-query, start it, and look after its runs.')
     .version(version, '-V, --version', 'show the version')
@@ -53,11 +58,12 @@ export function commandLine(version: string, ofService: Command[]): Command {
   };
   const clients = { showGlobalOptions: true };
   const asking = [askCommand(), chatCommand(), followCommand(), answerCommand(), cancelCommand()];
-  const lists = [runsCommand(), inputsCommand(), deliveriesCommand(), sessionsCommand()];
+  const lists = [runsCommand(open), inputsCommand(), deliveriesCommand(), sessionsCommand()];
   const sessions = [sessionCommand(), forkCommand(), eraseCommand()];
   add('Ask a service:', asking, clients);
   add('Look after it:', [...lists, ...sessions, usageCommand(), doctorCommand()], clients);
   add('Run a service:', ofService);
+  if (open) add('Look after its database:', [ownersCommand(open), showCommand(open), copyCommand(open)]);
   add('This command line:', [completionCommand(), helpCommand(program)]);
   return program.addCommand(completeCommand(program), { hidden: true });
 }

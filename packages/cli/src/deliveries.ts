@@ -1,6 +1,7 @@
 import type { Command } from 'commander';
 import type { DeliveryView } from 'nest-agent-query-client';
-import { type ListOptions, listCommand, localTime, printList } from './lists.js';
+import { type ListOptions, listCommand, printList } from './lists.js';
+import { localTime } from './local-time.js';
 import { checked, hasTexts, isPage } from './response-form.js';
 import { connect } from './service.js';
 

@@ -1,7 +1,8 @@
 import type { Command } from 'commander';
 import type { AgentQueryClient, InputView } from 'nest-agent-query-client';
 import { inputsOf } from './asking/pause.js';
-import { type ListOptions, listCommand, localTime, printList } from './lists.js';
+import { type ListOptions, listCommand, printList } from './lists.js';
+import { localTime } from './local-time.js';
 import { checked, isPage } from './response-form.js';
 import { connect } from './service.js';
 

@@ -1,5 +1,8 @@
 import { Command, Option } from 'commander';
 import type { RunListOptions, RunView, SessionView } from 'nest-agent-query-client';
+import type { OpenDatabase } from './operator/database.js';
+import { type HistoryOptions, historyOptions, isOfDatabase, printHistory } from './operator/history.js';
+import { localTime } from './local-time.js';
 import { write } from './outputs.js';
 import { printableJson } from './printable.js';
 import { entries } from './query-input.js';
@@ -31,16 +34,19 @@ interface List<Entry> {
 }
 
 /** `nest-agent-query runs` */
-export function runsCommand(): Command {
-  return listCommand('runs', 'List your runs, newest first.')
+export function runsCommand(open?: OpenDatabase): Command {
+  const list = listCommand('runs', 'List your runs, newest first.');
+  if (open) for (const option of historyOptions()) list.addOption(option);
+  return list
     .option('-s, --session <id>', 'only the runs of this session')
     .option('-m, --metadata <key=value>', 'only runs with this metadata; may be repeated', entries)
     .addOption(new Option('--status <status>', 'only runs with this status').choices(STATUSES))
     .action(
       async (
-        options: ListOptions & Pick<RunListOptions, 'session' | 'status' | 'metadata'>,
+        options: HistoryOptions & Pick<RunListOptions, 'session' | 'status' | 'metadata'>,
         command: Command,
       ) => {
+        if (open && isOfDatabase(options)) return printHistory(open, options);
         const { session, status, metadata } = options;
         const client = connect(command);
         await printList<RunView>(options, {
@@ -117,11 +123,6 @@ export async function printList<Entry>({ limit, json }: ListOptions, list: List<
 /** Only a terminal has a width. */
 function widthOf(stream: NodeJS.WriteStream): number {
   return stream.isTTY ? stream.columns || 80 : Infinity;
-}
-
-/** A time as `2026-11-21 13:50:53`, in the time zone of the user. */
-export function localTime(time: string): string {
-  return new Date(time).toLocaleString('sv-SE');
 }
 
 function durationText(from: string | null, to: string | null): string {

@@ -1,8 +1,6 @@
-import { createInterface } from 'node:readline';
 import { Command } from 'commander';
 import type { Turn } from 'nest-agent-query-client';
-import { UsageError } from './failures.js';
-import { Interrupted } from './interruption.js';
+import { confirm } from './confirm.js';
 import { write } from './outputs.js';
 import { printable, printableJson } from './printable.js';
 import { checked, hasTexts } from './response-form.js';
@@ -71,28 +69,4 @@ export function eraseCommand(): Command {
 
 function textOf(turn: Turn): string {
   return printable(`${`${headOf(turn)}\n\n${answerOf(turn)}`.trimEnd()}\n\n`);
-}
-
-/**
- * Asks whether to erase. No answer, as at Ctrl-D, is no.
- *
- * @throws {UsageError} there is nobody to ask
- * @throws {Interrupted} Ctrl-C
- */
-async function confirm(question: string): Promise<boolean> {
-  if (!process.stdin.isTTY)
-    throw new UsageError('There is no terminal to ask on. Give --yes to erase without a question.');
-  const terminal = createInterface({ input: process.stdin, output: process.stderr });
-  const reply = await new Promise<string | Interrupted | undefined>((resolve) => {
-    terminal.once('SIGINT', () => resolve(new Interrupted('SIGINT')));
-    terminal.once('close', () => resolve(undefined));
-    terminal.question(`${question} [y/N] `, resolve);
-  });
-  terminal.close();
-  const isConfirmed = typeof reply === 'string' && /^y(es)?$/i.test(reply.trim());
-  // Only a reply ends the line of the question.
-  if (typeof reply !== 'string') process.stderr.write('\n');
-  if (!isConfirmed) process.stderr.write('Nothing was erased.\n');
-  if (reply instanceof Interrupted) throw reply;
-  return isConfirmed;
 }

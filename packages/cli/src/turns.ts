@@ -1,5 +1,5 @@
 import type { AgentQueryClient, SessionPage, Turn } from 'nest-agent-query-client';
-import { localTime } from './lists.js';
+import { localTime } from './local-time.js';
 import { checked, hasTexts, isPage } from './response-form.js';
 
 /**

@@ -1,6 +1,5 @@
 import { QueryError } from '../contract/errors.js';
 import type { ListPosition, RunStore } from '../ports/run-store.js';
-import type { AgentService } from './agent.service.js';
 
 /** How many runs of an owner are erased at the same time. */
 const AT_ONCE = 50;
@@ -16,13 +15,19 @@ export interface ErasedOwner {
   usage: number;
 }
 
+/** What `AgentService` erases in one step. */
+interface Eraser {
+  erase(owner: string, sessionId: string): Promise<void>;
+  eraseRun(owner: string, runId: string): Promise<void>;
+}
+
 /**
  * Erases an owner step by step; see `AgentService.eraseOwner`.
  *
  * @param stored the owner as the store has it
  */
 export async function eraseOwner(
-  agent: Pick<AgentService, 'erase' | 'eraseRun'>,
+  agent: Eraser,
   store: RunStore,
   owner: string,
   stored: string,

@@ -1,5 +1,5 @@
 import type { InputKind, InputRequest, ResolvedInput } from 'nest-agent-query-client';
-import { localTime } from '../lists.js';
+import { localTime } from '../local-time.js';
 import { printable, printableJson, printableLine, shellWord } from '../printable.js';
 
 /** The most characters of a line about a request. */
