@@ -64,23 +64,24 @@ export function packInto(packages, directory) {
   return all;
 }
 
-/** The packages of these names and those that they need; without names, all that are built. */
+/** The packages of these names and those that they need; without names, all. */
 function chosen(names) {
   const packages = publishedPackages();
-  const isBuilt = ({ folder }) => existsSync(join(folder, 'dist/build.tsbuildinfo'));
-  if (names.length === 0) return packages.filter(isBuilt);
-  const wanted = new Set(names);
+  const known = packages.map(({ manifest }) => manifest.name);
+  const unknown = names.filter((name) => !known.includes(name));
+  if (unknown.length > 0) fail(`There is no package ${unknown.join(', ')}. These are: ${known.join(', ')}.`);
+  const wanted = new Set(names.length > 0 ? names : known);
   // A set is read to its end, also what is added meanwhile.
-  for (const name of wanted) {
-    const found = packages.find(({ manifest }) => manifest.name === name);
-    if (!found)
-      fail(
-        `There is no package ${name}. These are: ${packages.map((each) => each.manifest.name).join(', ')}.`,
-      );
-    if (!isBuilt(found)) fail(`${name} is not built. Execute npm run adapters -- build first.`);
-    for (const needed of found.needs) wanted.add(needed);
-  }
+  for (const name of wanted) for (const needed of packages[known.indexOf(name)].needs) wanted.add(needed);
   return packages.filter(({ manifest }) => wanted.has(manifest.name));
+}
+
+/** Those that are built. Adapters of frameworks are not built with the others; they may be named only if they are. */
+function built(packages, names) {
+  const isBuilt = ({ folder }) => existsSync(join(folder, 'dist/build.tsbuildinfo'));
+  const missing = packages.find((each) => !isBuilt(each) && names.includes(each.manifest.name));
+  if (missing) fail(`${missing.manifest.name} is not built. Execute this first: npm run adapters -- build`);
+  return packages.filter(isBuilt);
 }
 
 function fail(sentence) {
@@ -91,9 +92,10 @@ function fail(sentence) {
 if (process.argv[1] === fileURLToPath(import.meta.url)) {
   const [given, ...names] = process.argv.slice(2);
   if (given === undefined) fail('Name a folder for the packages: npm run pack:all -- ../packed');
+  const packages = chosen(names);
   await import('./index.mjs');
   const directory = resolve(given);
-  const packed = packInto(chosen(names), directory);
+  const packed = packInto(built(packages, names), directory);
   for (const { filename } of packed) console.log(filename);
   console.log(`${packed.length} packages are in ${directory}`);
 }
