@@ -131,7 +131,7 @@ describeOnOneAdapter('The built-in agent on %s', (adapter) => {
     };
     const first = await ask('What is in these files?', 'orders.csv', 'report.pdf', 'archive.zip');
     expect(first).toContain('**CSV table**');
-    expect(first).toContain('- `select * from orders limit 5`\n- `summarize orders`\n- `page 1`\n');
+    expect(first).toContain(' The nearest one is `select * from orders limit 5`.');
     expect(await ask('select customer from orders where amount > 10 order by amount')).toBe(
       '| `customer` |\n| --- |\n| `Ada` |\n| `Grace` |\n\n(2 rows.)\n\n',
     );
