@@ -47,9 +47,9 @@ describe('The command line', () => {
     expect(await quickCommand(['help', 'keys', 'create'])).toEqual(
       await quickCommand(['keys', 'create', '--help']),
     );
-    expect(await quickCommand(['help', 'nowhere'])).toEqual({
+    expect(await quickCommand(['help', 'xyzzy'])).toEqual({
       stdout: '',
-      stderr: "error: unknown command 'nowhere'\nTo see all commands: nest-agent-query --help\n",
+      stderr: "error: unknown command 'xyzzy'\nTo see all commands: nest-agent-query --help\n",
       code: 2,
     });
     expect(await quickCommand(['keys', 'crate'])).toEqual({

@@ -1,14 +1,17 @@
 import { createHash } from 'node:crypto';
 import { createWriteStream } from 'node:fs';
-import { mkdir, readdir } from 'node:fs/promises';
+import { mkdir, open, readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { safeName } from '../answer-files.js';
 import { UsageError } from '../failures.js';
+import { write } from '../outputs.js';
 import { logOf, type OperatorDatabase, partsOf, storedOwners, timeOf, valueOf } from './database.js';
 
 const PAGE = 100;
+/** How many characters of the name of a file are kept. */
+const MOST_NAME = 50;
 /** Days since 1970-01-01 that are before and after all usage. */
 const ALL_DAYS = { from: 0, to: 1_000_000 };
 
@@ -23,11 +26,8 @@ type WriteLine = (line: object) => Promise<void>;
  */
 export async function exportOwner(database: OperatorDatabase, owner: string, output: string): Promise<void> {
   if (output !== '-') await makeEmpty(output);
-  const data =
-    output === '-' ? process.stdout : createWriteStream(join(output, 'data.jsonl'), { mode: 0o600 });
-  const writeText = async (text: string) => {
-    if (!data.write(text)) await new Promise<void>((resolve) => data.once('drain', resolve));
-  };
+  const data = output === '-' ? undefined : await open(join(output, 'data.jsonl'), 'wx', 0o600);
+  const writeText = (text: string) => (data ? data.appendFile(text) : write(process.stdout, text));
   const writeLine: WriteLine = (line) => writeText(`${JSON.stringify(line)}\n`);
   for (const stored of await storedOwners(database, owner)) {
     const { module } = database.ownerOf(stored);
@@ -45,7 +45,7 @@ export async function exportOwner(database: OperatorDatabase, owner: string, out
       await writeText('"}\n');
     });
   }
-  if (data !== process.stdout) await new Promise<void>((resolve) => data.end(resolve));
+  await data?.close();
 }
 
 async function makeEmpty(directory: string): Promise<void> {
@@ -57,7 +57,7 @@ async function makeEmpty(directory: string): Promise<void> {
 async function exportSessions(
   { db, store }: OperatorDatabase,
   owner: string,
-  write: WriteLine,
+  writeLine: WriteLine,
 ): Promise<void> {
   const sessions = await db
     .selectFrom('sessions')
@@ -66,17 +66,17 @@ async function exportSessions(
     .execute();
   for (const { id: json, title } of sessions) {
     const id = valueOf<string>(json)!;
-    await write({ type: 'session', id, title: valueOf(title) });
+    await writeLine({ type: 'session', id, title: valueOf(title) });
     for (let after = 0; ;) {
       const page = await store.turns(owner, id, { after, limit: 10 });
-      for (const turn of page?.turns ?? []) await write({ type: 'turn', session: id, turn });
+      for (const turn of page?.turns ?? []) await writeLine({ type: 'turn', session: id, turn });
       if (!page || page.last >= page.total) break;
       after = page.last;
     }
   }
 }
 
-async function exportRuns(database: OperatorDatabase, owner: string, write: WriteLine): Promise<void> {
+async function exportRuns(database: OperatorDatabase, owner: string, writeLine: WriteLine): Promise<void> {
   const { db, store } = database;
   for (let after = ''; ;) {
     const runs = await db
@@ -93,7 +93,7 @@ async function exportRuns(database: OperatorDatabase, owner: string, write: Writ
         resolved,
       }));
       const parts = run.ended_at === null ? await partsOf(database, { owner, id }) : undefined;
-      await write({
+      await writeLine({
         type: 'run',
         ...{ id, status, session: valueOf(session), metadata: valueOf(run.metadata), parts, inputs },
         createdAt: timeOf(run.created_at),
@@ -107,10 +107,10 @@ async function exportRuns(database: OperatorDatabase, owner: string, write: Writ
   }
 }
 
-async function exportUsage({ store }: OperatorDatabase, owner: string, write: WriteLine): Promise<void> {
+async function exportUsage({ store }: OperatorDatabase, owner: string, writeLine: WriteLine): Promise<void> {
   for (const by of ['day', 'model', 'session'] as const) {
     const { sums } = await store.usage.sums(owner, { by, ...ALL_DAYS, after: undefined, limit: 100_000 });
-    for (const sum of sums) await write({ type: 'usage', by, ...named(by, sum) });
+    for (const sum of sums) await writeLine({ type: 'usage', by, ...named(by, sum) });
   }
 }
 
@@ -134,7 +134,7 @@ interface ExportedFile {
 async function exportFiles(
   { db, store }: OperatorDatabase,
   owner: string,
-  write: (file: ExportedFile, content: AsyncIterable<Uint8Array> | undefined) => Promise<void>,
+  save: (file: ExportedFile, content: AsyncIterable<Uint8Array> | undefined) => Promise<void>,
 ): Promise<void> {
   const files = await db
     .selectFrom('files')
@@ -145,7 +145,7 @@ async function exportFiles(
   for (const { run_id: id, sha256, name, mime_type: mimeType, size } of files) {
     const run = id.startsWith('upload ') ? null : id;
     const file = { type: 'file' as const, run, name: valueOf<string>(name)!, mimeType, size, sha256 };
-    await write(file, await store.files.read(id, sha256));
+    await save(file, await store.files.read(id, sha256));
   }
 }
 
@@ -156,7 +156,9 @@ async function savedFile(
   content: AsyncIterable<Uint8Array> | undefined,
 ) {
   if (!content) return { ...file, kept: false };
-  const path = join('files', `${file.sha256.slice(0, 16)}-${safeName(file.name)}`.slice(0, 120));
+  // File systems take names of up to 255 bytes.
+  const name = [...safeName(file.name)].slice(0, MOST_NAME).join('');
+  const path = join('files', `${file.sha256.slice(0, 16)}-${name}`);
   await mkdir(join(directory, 'files'), { recursive: true, mode: 0o700 });
   const hash = createHash('sha256');
   const read = async function* () {
