@@ -1717,12 +1717,12 @@ export const PROMISES = {
     sentence: 'The command nest-agent-query without arguments prints its help.',
   },
   'cli.keys-add': {
-    section: 'cli',
+    section: 'service',
     sentence:
       'The command keys create adds the line of a key to a file, which stays as it is if that file is faulty.',
   },
   'cli.keys-list': {
-    section: 'cli',
+    section: 'service',
     sentence: 'The command keys list shows whose keys there are and when they expire, and no whole digest.',
   },
   'cli.keys-create': {

@@ -10,7 +10,7 @@ export type {
   ResumedSession,
   RunListOptions,
   UsageOptions,
-} from './agent-query-client.js';
+} from './call-options.js';
 export { AgentQueryError } from './agent-query-error.js';
 export type { ClientErrorCode } from './agent-query-error.js';
 export type { Answer, AnswerEnvelope, AnswerResult } from './answer.js';
