@@ -45,11 +45,11 @@ function importsOf(file: string): string[] {
   return ts.preProcessFile(text, true, true).importedFiles.map(({ fileName }) => fileName);
 }
 
-/** The files of its own package that a file imports. */
+/** The modules of its own package that a file imports: a style sheet is none. */
 function importedFiles(file: string): string[] {
   return imports
     .get(file)!
-    .filter((name) => name.startsWith('.'))
+    .filter((name) => name.startsWith('.') && !name.endsWith('.css'))
     .map((name) =>
       relative(ROOT, resolve(ROOT, dirname(file), name.replace(/\.js$/, '.ts').replace(/\.cjs$/, '.cts'))),
     )

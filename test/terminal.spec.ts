@@ -199,7 +199,7 @@ describeWithTerminal('The command line on a terminal', () => {
 describe('The completion of bash', () => {
   const CASES = [
     [['se'], ['sessions', 'session', 'serve']],
-    [['keys', ''], ['create']],
+    [['keys', ''], ['create', 'list']],
     [['ask', '--se'], ['--session']],
     [['ask', '--ur'], ['--url']],
     [['an'], ['answer']],

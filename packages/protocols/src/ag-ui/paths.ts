@@ -8,5 +8,10 @@ export const agUiPaths = (prefix = '') =>
       body: [JSON_TYPE],
       answer: [EVENTS],
     },
+    'POST /ag-ui/connect': {
+      summary: 'Load a thread: its messages, and the answer or the interrupts of its run that has not ended',
+      body: [JSON_TYPE],
+      answer: [EVENTS],
+    },
     'GET /ag-ui': { summary: 'Follow a run', query: ['runId', 'offset'], answer: [EVENTS] },
   });
