@@ -228,7 +228,7 @@ const ENTRIES: Record<string, string[]> = {
   'packages/ai-sdk/src/index.ts': ['fromAiSdk'],
   'packages/ai-sdk/src/model/index.ts': ['mcpServersOf', 'modelHandler'],
   'packages/bullmq/src/index.ts': ['DEFAULT_QUEUE_NAME', 'openDispatcher'],
-  'packages/cli/src/index.ts': ['commandLine', 'runCommand'],
+  'packages/cli/src/index.ts': ['commandLine', 'keysCommand', 'runCommand'],
   'packages/client/src/index.ts': ['AgentQueryClient', 'AgentQueryError'],
   'packages/client/src/streams.ts': [
     'AskedRequests',

@@ -7,10 +7,10 @@ import ts from 'typescript';
 import { codeBlocks, compiled, DOCUMENTS, ROOT } from './support/documents.js';
 
 const run = promisify(execFile);
-/** Imports of packages whose frameworks only `npm run adapters` installs. */
+/** Imports of frameworks that only `npm run adapters` installs, and of packages for these. */
 const LATER = existsSync(join(ROOT, 'packages/node_modules'))
   ? undefined
-  : /from 'nest-agent-query-(?:langgraph|mastra|openai-agents)'/;
+  : /from '(?:nest-agent-query-(?:langgraph|mastra|openai-agents)|@ai-sdk\/react|@ag-ui\/client)'/;
 const HANDLER = 'dictionary.handler.ts';
 
 const PRELUDE = `

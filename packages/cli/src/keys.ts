@@ -23,7 +23,14 @@ export interface KeyRules {
 /** What a command prints. Whatever it throws is an error of the command line. */
 type Work = (rules: KeyRules, given: string, options: { expires?: string; add?: string }) => Promise<string>;
 
-/** `nest-agent-query keys …` */
+/**
+ * `nest-agent-query keys …`: makes API keys, and lists them.
+ *
+ * @param rules what the service does with keys
+ *
+ * @example
+ * commandLine('0.1.0', [keysCommand({ apiKeysOf, createApiKey, expiryOf, readKeysFile, textOfKey })], openDatabase);
+ */
 export function keysCommand(rules: KeyRules): Command {
   const printing = (work: Work) => async (given: string, options: object, command: Command) => {
     const text = await work(rules, given, options).catch((error: Error) =>

@@ -173,7 +173,9 @@ describe('Tables', () => {
     const fault = '`a_places` cannot be read: `no such module: nosuch`.';
     for (const statement of ['show tables', 'select * from a_places', 'select * from a_people, a_places'])
       expect(await answerOf(handler, [file, statement])).toContain(fault);
-    expect(await answerOf(handler, [file, 'Hello'])).toContain('- `select * from a_people limit 5`');
+    expect(await answerOf(handler, [file, 'Hello'])).toContain(
+      'The nearest one is `select * from a_people limit 5`.',
+    );
   });
 
   it('are read from Parquet', async () => {
