@@ -105,12 +105,12 @@ async function useVitest(app, manifest) {
   await writeFile(tsconfig, JSON.stringify(settings));
 }
 
-/**
- * A test that loads every entry of every package, as the module system of the application does. The commands are for a terminal:
- * no application loads them, and Jest cannot require their spinner on Node 20.
- */
+/** What programs load, and no application: Jest cannot require it on Node 20, because of a spinner and `import.meta`. */
+const OF_PROGRAMS = ['nest-agent-query-cli', 'nest-agent-query-modules'];
+
+/** A test that loads every entry of every package, as the module system of the application does. */
 async function addEntries(app, packages) {
-  const entries = packages.flatMap(entriesOf).filter((entry) => entry !== 'nest-agent-query-cli');
+  const entries = packages.flatMap(entriesOf).filter((entry) => !OF_PROGRAMS.includes(entry));
   const imports = entries.map((entry, index) => `import * as entry${index} from '${entry}';`);
   const rows = entries.map((entry, index) => `  ['${entry}', entry${index}],`);
   const test = `it.each<[string, object]>([\n${rows.join('\n')}\n])('%s is loaded', (_, entry) => {
