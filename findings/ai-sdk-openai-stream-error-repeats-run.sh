@@ -9,7 +9,7 @@
 # the first piece of text is never repeated. @ai-sdk/openai-compatible repeats none of them.
 # Versions: ai 6.0.326, @ai-sdk/openai 3.0.141, @ai-sdk/openai-compatible 2.0.92, Node 20.
 # Why it matters: an agent that has sent mails or written records and then fails before its first word is
-# run 3 times for one question. `maxRetries: 0` stops it, and so does a key of idempotency in `headers`.
+# run 3 times for one question. `maxRetries: 0` in the call stops it.
 #
 # Output that was seen:
 #   openai, before output, code "agent_failed": 3 requests, "The agent failed"

@@ -4,7 +4,8 @@
 # One would guess: a polyfill of EventSource sends what EventSource sends: after a loss it asks with
 # `Last-Event-ID`. That header is what the standard has, and what servers that can resume look at.
 # What happens: it asks with `?lastEventId=ID` and sends no header of that name. A server that reads the
-# header alone takes each new request for the first one and sends all from the start.
+# header alone takes each new request for the first one and sends all from the start. The README of the
+# package says so in one line, and the name of the parameter is an option; the header is not one.
 # Versions: event-source-polyfill 1.0.31, with eventsource 3.0.7 to compare, Node 20.
 # Why it matters: this package is the usual one where an EventSource needs an `Authorization` header. An
 # agent service that resumes by the header alone shows such a page the whole answer again after each cut.
