@@ -6,7 +6,7 @@
 # What happens: run() without `stream` saves at the end, so a failed run leaves the session as it was. With
 # `stream: true` the question is saved before the model is asked. It stays, without an answer, and the
 # next run of the session sends both questions to the model.
-# Versions: @openai/agents 0.14.3 (brings openai 6), Node 20.
+# Versions: @openai/agents 0.14.3, zod 4.1.12, Node 20.
 # Why it matters: somebody asks again after an error. The streamed agent then gets the question twice, or
 # the old one as well and answers both. A service must take the last item away itself, with popItem(),
 # when a streamed run fails, and must not do so for the other way.
