@@ -26,6 +26,9 @@ import { tryService } from './service.mjs';
 import { tryTutorial } from './tutorial.mjs';
 import { RELEASED_BEFORE } from './versions.mjs';
 
+/** What programs load, and no application: Jest cannot require it on Node 20, because of a spinner and `import.meta`. */
+const OF_PROGRAMS = ['nest-agent-query-cli', 'nest-agent-query-modules'];
+
 const SOURCES = join(import.meta.dirname, 'application');
 
 await checkDocument();
@@ -104,9 +107,6 @@ async function useVitest(app, manifest) {
   settings.exclude.push('vitest.config*.ts');
   await writeFile(tsconfig, JSON.stringify(settings));
 }
-
-/** What programs load, and no application: Jest cannot require it on Node 20, because of a spinner and `import.meta`. */
-const OF_PROGRAMS = ['nest-agent-query-cli', 'nest-agent-query-modules'];
 
 /** A test that loads every entry of every package, as the module system of the application does. */
 async function addEntries(app, packages) {
