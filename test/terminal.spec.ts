@@ -199,7 +199,10 @@ describeWithTerminal('The command line on a terminal', () => {
 describe('The completion of bash', () => {
   const CASES = [
     [['se'], ['sessions', 'session', 'serve']],
-    [['keys', ''], ['create', 'list']],
+    [
+      ['keys', ''],
+      ['create', 'list'],
+    ],
     [['ask', '--se'], ['--session']],
     [['ask', '--ur'], ['--url']],
     [['an'], ['answer']],
