@@ -230,7 +230,7 @@ describeWithBrowser('The page of examples/front-end, in Chromium', () => {
       await reload();
       for (const [name, content] of [
         ['a.txt', buffer.toString()],
-        ['b.txt', 'An answer'],
+        ['text/plain', 'An answer'],
       ]) {
         const address = await page.locator('a', { hasText: name! }).getAttribute('href');
         const loaded = await page.evaluate((url) => fetch(url).then((read) => read.text()), address!);

@@ -1,6 +1,7 @@
 import { useChat } from '@ai-sdk/react';
 import {
   DefaultChatTransport,
+  type FileUIPart,
   getToolName,
   isToolUIPart,
   lastAssistantMessageIsCompleteWithApprovalResponses,
@@ -114,10 +115,11 @@ function Part({ part, onDecision }: PartProps) {
   );
 }
 
-function FileLink({ url, filename = 'file' }: { url: string; filename?: string }) {
+function FileLink({ url, filename, mediaType }: FileUIPart) {
+  // The response with a file of the agent says how it is named.
   return (
-    <a href={url} download={filename}>
-      {filename}
+    <a href={url} download={filename ?? ''}>
+      {filename ?? mediaType}
     </a>
   );
 }
