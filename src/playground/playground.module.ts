@@ -9,7 +9,10 @@ import { refuseUnknown } from '../query/index.js';
 export interface PlaygroundOptions {
   /** Where the page is; empty for the root. Default `playground`. */
   path?: string | undefined;
-  /** Where the endpoint is: the `path` of the `QueryModule`, whose version is found. The user chooses where there are several. Default `query`. */
+  /**
+   * Where the endpoint is: the `path` of the `QueryModule`, whose version is found. The user chooses where there are several. Default
+   * `query`.
+   */
   endpoint?: string | readonly string[] | undefined;
   /**
    * The name of the agent, which the page has in its header, where there is one endpoint. Several have the names of their paths.

@@ -19,7 +19,6 @@ import { faultOfFileName, faultOfMediaType } from '../contract/media-types.js';
 import type { TypedKwargs } from '../options/typed-kwargs.js';
 import { withMembers } from './members.js';
 import type { FilePart, Query, TextPart } from '../ports/agent-handler.js';
-import { NOTICES } from '../runs/submitted-query.js';
 
 /** @param faultOf the rest of a sentence whose subject is the value; undefined if nothing is wrong with it */
 export function HasNoFault(name: string, faultOf: (value: unknown) => string | undefined): PropertyDecorator {
@@ -115,9 +114,15 @@ const PLACES = new Map(
   }).flatMap(([names, place]) => names.split(' ').map((name) => [name, place] as const)),
 );
 
+/** Returns a sentence for each member of the body of a query that is likely to be meant for another place. */
+export function misplacedIn(body: object): string[] {
+  const names = Object.keys(body).filter((name) => PLACES.has(name));
+  return names.map((name) => `"${name}" beside "parts" is ignored. Write ${PLACES.get(name)}.`);
+}
+
 /**
  * Validates the body of a query, or throws `invalid_query` with every fault and its JSON Pointer. Members that are not part of the
- * interface are dropped; of those that are likely to be meant for another place, the log of the run says it.
+ * interface are dropped.
  *
  * @param body the document as it was read, with a `BodyContent` or a `Base64Fault` as the `base64` of a part
  * @param typed the rules of the host for kwargs; undefined where it has none
@@ -137,11 +142,6 @@ export async function validateQuery(body: unknown, typed: TypedKwargs | undefine
   }
   if (isObject(query.kwargs)) faults.push(...(await faultsOfKwargs(query.kwargs, typed)));
   if (faults.length > 0) throw invalidQuery(faults);
-  for (const name in body) {
-    if (!PLACES.has(name)) continue;
-    const notice = `"${name}" beside "parts" is ignored. Write ${PLACES.get(name)}.`;
-    NOTICES.set(query.parts, [...(NOTICES.get(query.parts) ?? []), notice]);
-  }
   return query;
 }
 

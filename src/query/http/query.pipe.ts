@@ -6,7 +6,7 @@ import { Bodies } from './bodies.js';
 import { type Caller, Callers, OfRequest, type PendingRequest, type Received } from './caller.js';
 import { type ForkDto, validateFork } from './fork.dto.js';
 import type { Cursor } from './headers.js';
-import type { QueryDto } from './query.dto.js';
+import { misplacedIn, type QueryDto } from './query.dto.js';
 
 /** What a `POST` of the endpoint brings: a query; or, from a caller who resumes a run, no query but a cursor. */
 export type Submission =
@@ -37,7 +37,8 @@ export class SubmissionPipe implements PipeTransform<PendingRequest, Promise<Sub
     }
     const body = await this.bodies.read(request, caller.owner);
     const query = await this.bodies.query(body);
-    return { caller: { ...caller, release: () => void body.release() }, query };
+    const notices = misplacedIn(body.value as object);
+    return { caller: { ...caller, notices, release: () => void body.release() }, query };
   }
 }
 

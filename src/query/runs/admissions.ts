@@ -15,7 +15,7 @@ import {
   ANONYMOUS,
   checkOptions,
   metadataOf,
-  mistakesOf,
+  mismatchesOf,
   newRunId,
   queryDigest,
   type QueryOptions,
@@ -148,7 +148,7 @@ export class Admissions {
     { id: runId, sessionId, ...asked }: NewRun,
     query: Query,
     mayStart: boolean,
-    { afterTurn, afterRun, replaces, fork, earlier }: QueryOptions,
+    { afterTurn, afterRun, replaces, fork, earlier, notices = [] }: QueryOptions,
   ): Omit<Admission, 'idempotency' | 'refusal'> {
     const { settings, options } = this.services;
     const { sessionPolicy: policy, onAsking, maxWaitingPerSession, maxWaiting, maxWaitingPerOwner } = options;
@@ -173,7 +173,7 @@ export class Admissions {
       maxWaitingPerOwner,
       notices: (ahead, isDeferred) => {
         const waiting = ahead === undefined ? [] : [this.#waitingNotice(ahead, isDeferred)];
-        return [...mistakesOf(query), ...waiting].map((notice) => JSON.stringify(log(notice)));
+        return [...notices, ...mismatchesOf(query), ...waiting].map((notice) => JSON.stringify(log(notice)));
       },
     };
   }

@@ -6,7 +6,7 @@ import type { UploadStore } from '../ports/upload-store.js';
 import { storedOwner } from '../sharing/owners.js';
 import { draining } from './admissions.js';
 import type { RunnerServices } from './runner-services.js';
-import { mistakesOf } from './submitted-query.js';
+import { mismatchesOf } from './submitted-query.js';
 
 /** The files that callers send before the query that uses them. */
 export class SentFiles {
@@ -38,7 +38,7 @@ export class SentFiles {
   ): Promise<SentFile> {
     const { limits, rejectMismatchedTypes } = this.services.settings;
     const part = await filePartOf(content, name, mimeType);
-    const [mismatch] = mistakesOf({ parts: [part], kwargs: {} });
+    const [mismatch] = mismatchesOf({ parts: [part], kwargs: {} });
     if (mismatch !== undefined && rejectMismatchedTypes) throw new QueryError('invalid_query', mismatch);
     const { sha256, size } = content;
     const store = this.#store();

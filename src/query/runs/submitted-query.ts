@@ -55,6 +55,8 @@ export interface QueryOptions {
    * of the module, without a global prefix of the host.
    */
   path?: string | undefined;
+  /** Sentences about the query, which the log of a new run has at its beginning. Default: none. */
+  notices?: readonly string[];
   /** Called once, when the run no longer needs the files of the query, or is not admitted. */
   release?: () => void;
 }
@@ -70,6 +72,7 @@ const QUERY_OPTIONS: Record<keyof QueryOptions, true> = {
   detached: true,
   request: true,
   path: true,
+  notices: true,
   release: true,
 };
 
@@ -119,18 +122,13 @@ export async function queryDigest(
   return hash.digest('hex');
 }
 
-/** What the log of a run says of its query besides, by the parts: no handler sees it. */
-export const NOTICES = new WeakMap<Query['parts'], string[]>();
-
-/** What is likely to be a mistake of the caller, such as a file whose bytes show another type: sentences for the log. */
-export function mistakesOf({ parts }: Query): string[] {
-  const others = NOTICES.get(parts);
-  const mismatches = parts.flatMap((part) =>
+/** What the bytes of files show that their callers have not declared: sentences for the log. */
+export function mismatchesOf({ parts }: Query): string[] {
+  return parts.flatMap((part) =>
     part.type === 'file' && part.detectedMimeType !== undefined
       ? [`"${part.name}" is declared as ${part.mimeType}, but its bytes are ${part.detectedMimeType}.`]
       : [],
   );
-  return others ? [...others, ...mismatches] : mismatches;
 }
 
 /**
