@@ -48,22 +48,25 @@ async function snapshotOf(
   const messages: string[] = [];
   let held = 0;
   const add = (added: readonly AgUiMessage[]) => {
-    for (const message of added) held += messages[messages.push(ascii(JSON.stringify(message))) - 1]!.length;
+    for (const message of added) {
+      const json = ascii(JSON.stringify(message));
+      messages.push(json);
+      held += json.length;
+    }
     holdAnswer(response, held);
   };
-  let unfinished: PastTurn | undefined;
+  let unfinished: string | undefined;
   try {
     for await (const turn of new PastTurns(agent, owner, thread).all()) {
-      if (unfinished) add(await answerTo(unfinished));
       add(userMessagesOf(turn, path));
-      unfinished = turn.end ? undefined : turn;
-      if (turn.end) add(await answerTo(turn));
+      if (turn.goesOn) unfinished = turn.runId;
+      else add(await answerTo(turn));
     }
   } catch (error) {
     if (error instanceof QueryError && error.code === 'not_found') return undefined;
     throw error;
   }
-  return { messages, unfinished: unfinished?.runId };
+  return { messages, unfinished };
 }
 
 function userMessagesOf({ runId, parts }: PastTurn, path: string): AgUiMessage[] {

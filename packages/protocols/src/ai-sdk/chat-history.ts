@@ -20,14 +20,10 @@ export interface UiMessage {
  * @param path that of the endpoint: the files of queries are under it
  */
 export async function* messagesOf(turns: PastTurns, path: string): AsyncGenerator<UiMessage> {
-  let unfinished: PastTurn | undefined;
   for await (const turn of turns.all()) {
-    if (unfinished) yield* answerTo(unfinished);
     yield* questionsOf(turn, path);
-    unfinished = turn.end ? undefined : turn;
-    if (turn.end) yield* answerTo(turn);
+    if (!turn.goesOn || turn.isAsking) yield* answerTo(turn);
   }
-  if (unfinished?.isAsking) yield* answerTo(unfinished);
 }
 
 /** The message of the user, after those that were sent along with it. */

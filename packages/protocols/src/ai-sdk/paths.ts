@@ -11,9 +11,9 @@ export const chatPaths = (prefix = '') =>
     'GET /ai/chat/{chatId}': { summary: 'Load the messages of a chat', answer: [JSON_TYPE] },
     'GET /ai/chat/{chatId}/stream': {
       summary: 'Go on with the answer of a chat',
-      query: ['startIndex'],
+      query: ['after', 'startIndex'],
       answer: [EVENTS],
-      empty: 'No run of the chat executes.',
+      empty: 'No run of the chat is unfinished.',
     },
     'POST /ai/chat/{chatId}/stop': { summary: 'Cancel the run of a chat' },
   });

@@ -1,4 +1,5 @@
 import type { AgentService } from 'nest-agent-query';
+import { readPresent } from '../view/read-log.js';
 import { MessageForm, type Shown, type VoidRange } from './message-form.js';
 
 /** What is known of a run before a response shows it. */
@@ -25,38 +26,9 @@ export async function survey(
   const voids: VoidRange[] = [];
   for (;;) {
     const form = new MessageForm({ ...shown, answeredUpTo: Infinity, voids });
-    const events = await readPresent(agent, owner, form, shown.runId);
+    const events = await readPresent(agent.follow(owner, shown.runId), form);
     const { untold, openAt, count, approved } = form;
     if (!untold) return { answeredUpTo: openAt === undefined ? events : openAt - 1, voids, approved, count };
     voids.push(untold);
   }
-}
-
-/** Returns how many envelopes there were. */
-async function readPresent(
-  agent: AgentService,
-  owner: string,
-  form: MessageForm,
-  runId: string,
-): Promise<number> {
-  const { run, follow } = await agent.follow(owner, runId).admitted;
-  const { events } = run!;
-  if (events === 0) return 0;
-  await new Promise<void>((resolve, reject) => {
-    const follower = follow({
-      write: (slice) => {
-        form.framesOf(slice);
-        const isRead = form.isOver || slice.first + slice.count > events;
-        if (isRead && follower.leave()) resolve();
-        // A long log must not hold the event loop.
-        else setImmediate(() => follower.drained());
-        return isRead;
-      },
-      end: resolve,
-      fail: reject,
-      disconnect: resolve,
-    });
-    follower.notify();
-  });
-  return events;
 }

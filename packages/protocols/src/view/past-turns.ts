@@ -1,16 +1,23 @@
 import { Buffer } from 'node:buffer';
-import { setImmediate } from 'node:timers/promises';
-import { type AgentService, type Envelope, QueryError, type RunView, type Turn } from 'nest-agent-query';
-import type { ReadLog, StreamForm } from 'nest-agent-query/protocol';
+import {
+  type AgentService,
+  type Envelope,
+  QueryError,
+  type RunStatus,
+  type RunView,
+  type SessionPage,
+  type Turn,
+} from 'nest-agent-query';
+import type { StreamForm } from 'nest-agent-query/protocol';
+import { readEnvelopes, readPresent } from './read-log.js';
 
 /** How many turns are read at once. */
 const PAGE = 20;
 
-/** How many unfinished runs of a session are read. */
-const UNFINISHED = 500;
+/** How many runs of a session with the same status are read. */
+const MOST_RUNS = 500;
 
-/** Makes a form, which reads a log from its beginning. */
-type MakeForm<Form> = () => Form;
+const UNFINISHED = ['input_required', 'running', 'waiting'] as const;
 
 /** A query of a session, and what its run has said so far. */
 export interface PastTurn {
@@ -21,8 +28,10 @@ export interface PastTurn {
   end: Turn['end'] | undefined;
   /** Whether the run asks. */
   isAsking: boolean;
+  /** Whether it is the last one, and its run has not ended: a stream has the rest. */
+  goesOn: boolean;
   /** Reads the log of the run as far as it goes. If it is no longer kept, the form gets what the turn has of it. */
-  read: <Form extends StreamForm>(make: MakeForm<Form>) => Promise<Form>;
+  read: <Form extends StreamForm>(make: () => Form) => Promise<Form>;
 }
 
 type Json = Record<string, unknown>;
@@ -38,54 +47,52 @@ export class PastTurns {
   /** @throws {QueryError} `not_found`: the owner has no such session */
   async *all(): AsyncGenerator<PastTurn> {
     // First: a run that ends meanwhile is among these, in the turns, or in both.
-    const unfinished = await this.#unfinished();
+    const unfinished = new Map((await this.#runs(UNFINISHED)).map((run) => [run.id, run]));
     for (let after: number | null = 0; after !== null;) {
-      const page: { turns: Turn[]; next: number | null } = await this.agent.session(
-        ...([this.owner, this.session, after, PAGE] as const),
-      );
+      const page: SessionPage = await this.agent.session(this.owner, this.session, after, PAGE);
       for (const turn of page.turns) {
         unfinished.delete(turn.runId);
         yield await this.#ended(turn);
       }
       after = page.next;
     }
-    for (const run of unfinished.values()) yield await this.#unfinishedTurn(run);
+    const rest = [...unfinished.values()];
+    for (const run of rest) yield { ...(await this.#unfinished(run)), goesOn: run === rest.at(-1) };
   }
 
-  /** The runs that have not ended, oldest first. None of them is a turn yet. */
-  async unfinished(): Promise<PastTurn[]> {
-    const runs = [...(await this.#unfinished()).values()];
-    return Promise.all(runs.map((run) => this.#unfinishedTurn(run)));
+  /** The runs that ask. */
+  async asking(): Promise<PastTurn[]> {
+    const runs = await this.#runs(['input_required']);
+    return Promise.all(runs.map((run) => this.#unfinished(run)));
   }
 
   async #ended(turn: Turn): Promise<PastTurn> {
     const { runId, end } = turn;
     const parts = await this.#wholeParts(runId, turn.parts);
-    return {
-      ...{ runId, parts, end, isAsking: false },
-      read: async (make) =>
-        (await this.#readLog(runId, make)) ?? readEnvelopes(await this.#kept(turn), make()),
-    };
+    const read = this.#reader(runId, () => this.#kept(turn));
+    return { runId, parts, end, isAsking: false, goesOn: false, read };
   }
 
-  async #unfinishedTurn({ id: runId, status }: RunView): Promise<PastTurn> {
+  async #unfinished({ id: runId, status }: RunView): Promise<PastTurn> {
     const parts = await this.#wholeParts(runId, (await this.agent.parts(this.owner, runId)) ?? []);
-    return {
-      ...{ runId, parts, end: undefined, isAsking: status === 'input_required' },
-      read: async (make) =>
-        (await this.#readLog(runId, make)) ?? readEnvelopes(await this.#open(runId), make()),
-    };
+    const read = this.#reader(runId, () => this.#open(runId));
+    return { runId, parts, end: undefined, isAsking: status === 'input_required', goesOn: false, read };
   }
 
-  /** Undefined if the log is no longer kept. */
-  async #readLog<Form extends StreamForm>(runId: string, make: MakeForm<Form>): Promise<Form | undefined> {
-    try {
-      const { run, read } = await this.agent.follow(this.owner, runId).admitted;
-      return await readPresent(read, make(), run!.events);
-    } catch (error) {
-      if (isGone(error) || (error as QueryError).code === 'cursor_expired') return undefined;
-      throw error;
-    }
+  /** @param kept reads what there is besides a log that is no longer kept */
+  #reader(runId: string, kept: () => Promise<Envelope[]>): PastTurn['read'] {
+    return async (make) => {
+      const form = make();
+      try {
+        await readPresent(this.agent.follow(this.owner, runId), form);
+        return form;
+      } catch (error) {
+        if (!isGone(error)) throw error;
+      }
+      const again = make();
+      readEnvelopes(await kept(), again);
+      return again;
+    };
   }
 
   /** What a turn keeps of the log. */
@@ -129,35 +136,15 @@ export class PastTurns {
     }
   }
 
-  /** The runs that have not ended, in the order in which they execute. */
-  async #unfinished(): Promise<Map<string, RunView>> {
+  /** Unfinished runs, in the order in which they execute. */
+  async #runs(statuses: readonly RunStatus[]): Promise<RunView[]> {
     const found: RunView[] = [];
-    for (const status of ['input_required', 'running', 'waiting'] as const) {
-      const options = { session: this.session, status, limit: UNFINISHED };
+    for (const status of statuses) {
+      const options = { session: this.session, status, limit: MOST_RUNS };
       found.push(...(await this.agent.runs(this.owner, options)).runs.reverse());
     }
-    return new Map(found.map((run) => [run.id, run]));
+    return found;
   }
-}
-
-/** Reads a log up to an envelope. */
-async function readPresent<Form extends StreamForm>(read: ReadLog, form: Form, last: number): Promise<Form> {
-  for (let after = 0; after < last && !form.isOver;) {
-    const slice = await read(after);
-    if (slice.count === 0) break;
-    form.framesOf(slice);
-    after = slice.first + slice.count - 1;
-    // A long log must not hold the event loop.
-    await setImmediate();
-  }
-  return form;
-}
-
-function readEnvelopes<Form extends StreamForm>(envelopes: Envelope[], form: Form): Form {
-  const lines = envelopes.map((envelope) => JSON.stringify(envelope)).join('\n');
-  if (envelopes.length > 0)
-    form.framesOf({ lines, first: 1, count: envelopes.length, endOffset: lines.length, ended: true });
-  return form;
 }
 
 function lengthened({ type, data }: Envelope, rest: string): Envelope {
@@ -166,5 +153,5 @@ function lengthened({ type, data }: Envelope, rest: string): Envelope {
 }
 
 function isGone(error: unknown): boolean {
-  return error instanceof QueryError && error.code === 'not_found';
+  return error instanceof QueryError && (error.code === 'not_found' || error.code === 'cursor_expired');
 }

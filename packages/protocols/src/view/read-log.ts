@@ -1,4 +1,6 @@
-import { QueryError, type RunStream } from 'nest-agent-query';
+import { Buffer } from 'node:buffer';
+import { setImmediate } from 'node:timers/promises';
+import { type Envelope, QueryError, type RunStream } from 'nest-agent-query';
 import {
   hasLeft,
   holdAnswer,
@@ -54,6 +56,33 @@ export async function readLog(
     if (hasLeft(raw)) left();
     else follower.notify();
   });
+}
+
+/**
+ * Lets a form read a log from its beginning as far as it goes, without following the run.
+ *
+ * @returns how many envelopes there were
+ * @throws {QueryError} `cursor_expired` or `not_found`: the log is no longer kept
+ */
+export async function readPresent(stream: RunStream, form: StreamForm): Promise<number> {
+  const { run, read } = await stream.admitted;
+  const { events } = run!;
+  for (let after = 0; after < events && !form.isOver;) {
+    const slice = await read(after);
+    if (slice.count === 0) break;
+    form.framesOf(slice);
+    after = slice.first + slice.count - 1;
+    // A long log must not hold the event loop.
+    await setImmediate();
+  }
+  return events;
+}
+
+/** Lets a form read envelopes that are no log, such as those of a turn. */
+export function readEnvelopes(envelopes: Envelope[], form: StreamForm): void {
+  const lines = envelopes.map((envelope) => JSON.stringify(envelope)).join('\n');
+  const endOffset = Buffer.byteLength(lines);
+  if (lines !== '') form.framesOf({ lines, first: 1, count: envelopes.length, endOffset, ended: true });
 }
 
 function stopping(): QueryError {

@@ -50,13 +50,12 @@ export class Conversations {
   }
 
   async *#items(owner: string, id: string): AsyncGenerator<Item> {
+    const { agent } = this.view.endpoint;
     // First: a run that ends meanwhile is among these, in the turns, or in both.
-    const unfinished = await new PastTurns(this.view.endpoint.agent, owner, id).unfinished();
-    const asking = new Map(
-      unfinished.flatMap((turn) => (turn.isAsking ? [[turn.runId, turn] as const] : [])),
-    );
+    const turnsAsking = await new PastTurns(agent, owner, id).asking();
+    const asking = new Map(turnsAsking.map((turn) => [turn.runId, turn]));
     for (let after: number | null = 0; after !== null;) {
-      const { turns, next } = await this.view.endpoint.agent.session(owner, id, after, PAGE);
+      const { turns, next } = await agent.session(owner, id, after, PAGE);
       for (const turn of turns) {
         asking.delete(turn.runId);
         yield* itemsOfTurn(turn);

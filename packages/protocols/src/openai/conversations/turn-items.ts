@@ -1,6 +1,6 @@
-import { Buffer } from 'node:buffer';
 import type { InputRequest, ResolvedInput, Turn } from 'nest-agent-query';
 import type { PastTurn } from '../../view/past-turns.js';
+import { readEnvelopes } from '../../view/read-log.js';
 import { AnswerForm } from '../answer/answer-form.js';
 import { ItemJson } from '../answer/item-json.js';
 import type { AnswerItem } from '../answer/items.js';
@@ -43,15 +43,7 @@ function contentOf(part: Turn['parts'][number], from: string | undefined): objec
 /** The items of a turn: of its query, of its answer, and what the client has answered. */
 export function itemsOfTurn({ runId, parts, envelopes, end }: Turn): Item[] {
   const form = new TurnForm(runId);
-  const lines = [...envelopes, { type: 'done', data: end }].map((envelope) => JSON.stringify(envelope));
-  const text = lines.join('\n');
-  form.framesOf({
-    first: 1,
-    count: lines.length,
-    lines: text,
-    endOffset: Buffer.byteLength(text),
-    ended: true,
-  });
+  readEnvelopes([...envelopes, { type: 'done', data: end }], form);
   return [...itemsOfQuery(runId, parts), ...form.all];
 }
 
