@@ -24,12 +24,24 @@ interface Event {
   value: { messageIds: string[]; toolCallIds: string[] };
 }
 
+type ToolCall = NonNullable<AgUiMessage['toolCalls']>[number];
+
 /** Reads all legs of a run as the messages that a client makes of its events. */
 export class MessagesReader extends AgUiForm {
-  messages: AgUiMessage[] = [];
+  /** The messages without results of tools, by their ids. */
+  readonly #messages = new Map<string, AgUiMessage>();
+  /** The results behind each of them. */
+  readonly #results = new Map<AgUiMessage, AgUiMessage[]>();
+  /** The message that has a call, by the id of the call. */
+  readonly #parents = new Map<string, AgUiMessage>();
+  #newest: AgUiMessage | undefined;
 
   constructor(runId: string) {
     super({ id: runId }, { threadId: '', runId, from: Infinity });
+  }
+
+  get messages(): AgUiMessage[] {
+    return [...this.#messages.values()].flatMap((each) => [each, ...(this.#results.get(each) ?? [])]);
   }
 
   protected override write(data: string): void {
@@ -46,15 +58,16 @@ export class MessagesReader extends AgUiForm {
         return this.#add({ id: messageId, role: 'reasoning', content: '' });
       case 'TEXT_MESSAGE_CONTENT':
       case 'REASONING_MESSAGE_CONTENT':
-        this.#lengthen(this.#find(messageId)!, event.delta);
+        this.#lengthen(this.#messages.get(messageId)!, event.delta);
         return;
       case 'TOOL_CALL_START':
         return this.#call(event);
       case 'TOOL_CALL_ARGS':
-        this.#callOf(toolCallId)!.function.arguments += event.delta;
+        // It comes at once behind the start of its call.
+        this.#parents.get(toolCallId)!.toolCalls!.at(-1)!.function.arguments += event.delta;
         return;
       case 'TOOL_CALL_RESULT':
-        return this.#addResult({
+        return this.#addResult(toolCallId, {
           ...{ id: messageId, role: 'tool', toolCallId, content: event.content },
           ...(event.metadata && { metadata: event.metadata }),
         });
@@ -66,18 +79,17 @@ export class MessagesReader extends AgUiForm {
   }
 
   #add(message: AgUiMessage): void {
-    this.messages.push(message);
+    this.#messages.set(message.id, message);
+    this.#newest = message;
   }
 
   /** Clients show results behind the message that has the call. */
-  #addResult(result: AgUiMessage): void {
-    const { messages } = this;
-    const parent = messages.findLastIndex(({ toolCalls = [] }) =>
-      toolCalls.some(({ id }) => id === result['toolCallId']),
-    );
-    let index = parent < 0 ? messages.length : parent + 1;
-    while (messages[index]?.role === 'tool') index++;
-    messages.splice(index, 0, result);
+  #addResult(toolCallId: string, result: AgUiMessage): void {
+    const before = this.#parents.get(toolCallId) ?? this.#newest;
+    if (!before) return this.#add(result);
+    const results = this.#results.get(before) ?? [];
+    results.push(result);
+    this.#results.set(before, results);
   }
 
   #lengthen(message: AgUiMessage, delta: string): void {
@@ -85,31 +97,31 @@ export class MessagesReader extends AgUiForm {
   }
 
   #call({ parentMessageId, toolCallId, toolCallName: name }: Event): void {
-    if (!this.#find(parentMessageId)) this.#add({ id: parentMessageId, role: 'assistant' });
-    const call = { id: toolCallId, type: 'function' as const, function: { name, arguments: '' } };
-    (this.#find(parentMessageId)!.toolCalls ??= []).push(call);
+    if (!this.#messages.has(parentMessageId)) this.#add({ id: parentMessageId, role: 'assistant' });
+    const parent = this.#messages.get(parentMessageId)!;
+    const call: ToolCall = { id: toolCallId, type: 'function', function: { name, arguments: '' } };
+    (parent.toolCalls ??= []).push(call);
+    this.#parents.set(toolCallId, parent);
   }
 
   #activity({ messageId: id, activityType, content }: Event): void {
-    const known = this.#find(id);
+    const known = this.#messages.get(id);
     if (known) known.content = content;
     else this.#add({ id, role: 'activity', activityType, content });
   }
 
   /** What a restart has made void. */
   #remove({ messageIds, toolCallIds }: Event['value']): void {
-    this.messages = this.messages.filter(({ id }) => !messageIds.includes(id));
-    for (const message of this.messages) {
-      const calls = message.toolCalls?.filter(({ id }) => !toolCallIds.includes(id));
-      if (calls) message.toolCalls = calls;
+    const messages = new Set(messageIds);
+    const calls = new Set(toolCallIds);
+    for (const id of messages) this.#messages.delete(id);
+    for (const id of calls) this.#parents.delete(id);
+    this.#newest = undefined;
+    for (const each of this.#messages.values()) {
+      if (each.toolCalls) each.toolCalls = each.toolCalls.filter(({ id }) => !calls.has(id));
+      const results = this.#results.get(each)?.filter(({ id }) => !messages.has(id));
+      if (results) this.#results.set(each, results);
+      this.#newest = each;
     }
-  }
-
-  #find(id: string): AgUiMessage | undefined {
-    return this.messages.findLast((message) => message.id === id);
-  }
-
-  #callOf(wanted: string) {
-    return this.messages.flatMap(({ toolCalls = [] }) => toolCalls).findLast(({ id }) => id === wanted);
   }
 }

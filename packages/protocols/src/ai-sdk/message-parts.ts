@@ -11,6 +11,8 @@ interface Step {
   /** The number of the first envelope that is shown in it; undefined while it is empty. */
   first: number | undefined;
   calls: Set<string>;
+  /** Those without a result. */
+  openCalls: Set<string>;
 }
 
 /** A chunk of a UI message stream. */
@@ -75,7 +77,8 @@ export class MessageParts {
   call(chunk: CallChunk, seq: number): void {
     this.part(JSON.stringify(chunk), seq);
     this.#hasCalls = true;
-    for (const calls of [this.#step!.calls, this.#calls, this.#openCalls]) calls.add(chunk.toolCallId);
+    const { calls, openCalls } = this.#step!;
+    for (const each of [calls, openCalls, this.#calls, this.#openCalls]) each.add(chunk.toolCallId);
   }
 
   /**
@@ -88,6 +91,7 @@ export class MessageParts {
     if (!this.#calls.has(toolCallId)) return;
     this.add(chunk);
     this.#openCalls.delete(toolCallId);
+    this.#step?.openCalls.delete(toolCallId);
     if (seq === undefined) return;
     this.last = seq;
     if (!this.#step?.calls.has(toolCallId)) this.#lastOutside = seq;
@@ -138,18 +142,17 @@ export class MessageParts {
     this.#forgetText();
     this.add({ type: 'reset-step' });
     for (const id of this.#step!.calls) for (const calls of [this.#calls, this.#openCalls]) calls.delete(id);
-    this.#step = { first: undefined, calls: new Set() };
+    this.#step = newStep();
     this.#hasCalls = false;
     this.last = this.#lastOutside;
     return true;
   }
 
   #enterStep(seq: number): void {
-    const calls = [...(this.#step?.calls ?? [])];
-    if (calls.length > 0 && !calls.some((id) => this.isOpenCall(id))) this.endStep();
+    if (this.#step?.calls.size && this.#step.openCalls.size === 0) this.endStep();
     if (!this.#step) {
       this.add({ type: 'start-step' });
-      this.#step = { first: undefined, calls: new Set() };
+      this.#step = newStep();
       this.#hasCalls = false;
     }
     this.#step.first ??= seq;
@@ -159,4 +162,8 @@ export class MessageParts {
     this.#text = undefined;
     this.continuation = undefined;
   }
+}
+
+function newStep(): Step {
+  return { first: undefined, calls: new Set(), openCalls: new Set() };
 }

@@ -11,11 +11,20 @@ export interface UiPart {
 const isOpen = (approval: unknown) =>
   (approval as { approved?: boolean } | undefined)?.approved === undefined;
 
+const STATES_OF_APPROVALS: Record<string, string> = {
+  'tool-approval-request': 'approval-requested',
+  'tool-approval-response': 'approval-responded',
+};
+
 /** Reads a log as the parts that a client makes of its chunks. */
 export class MessageReader extends MessageForm {
   readonly parts: UiPart[] = [];
   /** The texts that are not finished, by the ids of their chunks. */
   readonly #texts = new Map<string, UiPart & { text: string }>();
+  /** The calls of the newest step, by their ids. */
+  readonly #calls = new Map<string, UiPart>();
+  /** The newest calls of the steps before. */
+  readonly #earlierCalls = new Map<string, UiPart>();
 
   constructor(runId: string, voids: readonly VoidRange[]) {
     // Of the versions, only 7 is told of decisions.
@@ -56,9 +65,12 @@ export class MessageReader extends MessageForm {
         break;
       case 'start-step':
         this.parts.push({ type: 'step-start' });
+        for (const [callId, call] of this.#calls) this.#earlierCalls.set(callId, call);
+        this.#calls.clear();
         break;
       case 'reset-step':
-        this.parts.splice(this.#stepStart);
+        this.parts.splice(this.parts.findLastIndex((part) => part.type === 'step-start') + 1);
+        this.#calls.clear();
         break;
       case 'source-url':
       case 'file':
@@ -69,13 +81,14 @@ export class MessageReader extends MessageForm {
   #readCall({ type, toolCallId, toolName, input, approvalId, ...members }: CallChunk): void {
     if (type === 'tool-input-available') {
       const part = { type: `tool-${toolName as string}`, toolCallId, state: 'input-available', input };
-      const known = this.#callAfter(this.#stepStart, toolCallId);
-      if (known) Object.assign(known, part);
-      else this.parts.push(part);
+      const known = this.#calls.get(toolCallId);
+      if (known) return void Object.assign(known, part);
+      this.parts.push(part);
+      this.#calls.set(toolCallId, part);
       return;
     }
-    const call = (this.#callAfter(this.#stepStart, toolCallId) ?? this.#callAfter(0, toolCallId))!;
-    call['state'] = type.slice('tool-'.length).replace(/^approval-(request|response)$/, STATE_OF_APPROVAL);
+    const call = (this.#calls.get(toolCallId) ?? this.#earlierCalls.get(toolCallId))!;
+    call['state'] = STATES_OF_APPROVALS[type] ?? type.slice('tool-'.length);
     if (type === 'tool-approval-request') call['approval'] = { id: approvalId };
     else if (type === 'tool-approval-response') call['approval'] = { id: approvalId, ...members };
     else {
@@ -83,17 +96,4 @@ export class MessageReader extends MessageForm {
       if (isOpen(call['approval'])) delete call['approval'];
     }
   }
-
-  /** The newest part of a call, from an index on. */
-  #callAfter(index: number, toolCallId: string): UiPart | undefined {
-    return this.parts.slice(index).findLast((part) => part['toolCallId'] === toolCallId);
-  }
-
-  /** The index of the first part of the newest step. */
-  get #stepStart(): number {
-    return this.parts.findLastIndex(({ type }) => type === 'step-start') + 1;
-  }
 }
-
-const STATE_OF_APPROVAL = (_: string, what: string) =>
-  what === 'request' ? 'approval-requested' : 'approval-responded';
