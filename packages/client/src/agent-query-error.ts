@@ -85,8 +85,8 @@ export function redirected(url: string, to: string | null, status?: number): Age
 /**
  * Reads why a request was refused.
  *
- * @param body of the response: a problem (RFC 9457), or anything else. Of a text, or of `message` or `error` of other JSON, the first
- * 200 characters become the message; HTML does not
+ * @param body of the response: a problem (RFC 9457), or anything else. Of a text, or of the first of `detail`, `message` and `error`
+ * of other JSON that is a text, 200 characters become the message; HTML does not
  * @param retryAfter the header `Retry-After`: seconds, or a date
  *
  * @example
@@ -99,7 +99,7 @@ export function refusalOf(status: number, body: string, retryAfter: string | nul
     const problem = JSON.parse(body) as Problem & OfOthers;
     if (problem.code && problem.detail)
       return new AgentQueryError(problem.code, problem.detail, { status, problem, retryAfterMs });
-    reason = problem.detail ?? problem.message ?? problem.error;
+    reason = [problem.detail, problem.message, problem.error].find((each) => typeof each === 'string');
   } catch {
     // Something between the client and the service has answered.
   }

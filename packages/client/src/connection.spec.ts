@@ -42,6 +42,7 @@ describe('The client, sending requests,', () => {
     ['a text that is too long', '\u{1f600}'.repeat(201), '\u{1f600}'.repeat(200)],
     ['JSON with a message', '{"message":"log in first","error":"Unauthorized"}', 'log in first'],
     ['JSON with an error', '{"error":"log in first"}', 'log in first'],
+    ['JSON with an error beside a list', '{"message":["a","b"],"error":"log in first"}', 'log in first'],
     ['a problem without a code', '{"title":"Unauthorized","detail":"log in first"}', 'log in first'],
   ])('tells the reason of a refusal that is not of the service: %s', async (_, body, reason) => {
     await start([(_request, response) => response.writeHead(401).end(body)]);
