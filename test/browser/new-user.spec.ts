@@ -217,23 +217,6 @@ describeWithBrowser('What a new user sees of the page, in Chromium,', () => {
     expect(await page.locator('.suggestions').count()).toBe(0);
   });
 
-  it('shows requests once: as buttons, or as the list of an answer that offers no buttons', async () => {
-    const list = message('These work:\n\n- `count`\n- `sum`\n\n- Oslo\n\nAfter.');
-    const own = message('These work:\n\n- `count`\n- `sum`\n\nAfter.');
-    await answered('One', list, suggestions([{ text: 'count', label: 'Count' }, { text: 'sum' }]));
-    await page.getByRole('listitem').getByText('Oslo').waitFor();
-    await answered('Two', own, suggestions([{ text: 'count', label: 'Count' }, { text: 'sum' }]));
-    await button('Count').waitFor();
-    const shown = page.locator('.turn').last();
-    await shown.getByText('After.').waitFor();
-    expect(await shown.locator('code').count()).toBe(0);
-    await page.reload();
-    await shown.getByText('After.').waitFor();
-    expect(await shown.locator('code').count()).toBe(0);
-    await answered('Three', message('Done.'));
-    expect(await page.locator('.turn').nth(1).locator('code').allTextContents()).toEqual(['count', 'sum']);
-  });
-
   it('names a suggestion with its file, and sends it once, with the kwargs that are written', async () => {
     await answered('Hi', suggestions([{ text: 'count', label: 'Count', files: [ORDERS] }]));
     const kwargs = page.getByRole('textbox', { name: 'kwargs', exact: true });

@@ -10,20 +10,11 @@ import { AnswerFile } from './answer-file.js';
 import { useStore } from '../state/store.js';
 import { highlighting } from './highlight.js';
 import { isTable } from './frame-table.js';
-import { repeats } from './repeated-list.js';
-import type { Suggestion } from './suggestions.js';
 import { type Block, htmlOf, MarkdownBlocks } from './markdown.js';
 import { tableCharts } from './table-charts.js';
 
-interface Props {
-  turn: Turn;
-  conversation: Conversation;
-  /** What the page offers as buttons below the answer. */
-  offered: Suggestion[];
-}
-
 /** What an answer consists of, in its order. */
-export function AnswerItems({ turn, conversation, offered }: Props) {
+export function AnswerItems({ turn, conversation }: { turn: Turn; conversation: Conversation }) {
   const { items, logs, sources, restarts } = turn.answer;
   return (
     <>
@@ -38,13 +29,7 @@ export function AnswerItems({ turn, conversation, offered }: Props) {
         switch (item.kind) {
           case 'text':
             return (
-              <Markdown
-                key={key}
-                text={item.text}
-                isGrowing={turn.isLive}
-                place={`${turn.runId} ${index}`}
-                offered={offered}
-              />
+              <Markdown key={key} text={item.text} isGrowing={turn.isLive} place={`${turn.runId} ${index}`} />
             );
           case 'reasoning':
             return <Reasoning key={key} text={item.text} isLast={isLast} />;
@@ -96,17 +81,13 @@ interface MarkdownProps {
   isGrowing: boolean;
   /** Tells the texts of all answers apart, also after a reload. */
   place: string;
-  offered: Suggestion[];
 }
 
-/** In place of a block that is not shown. Those after it keep their places. */
-const NOTHING: Block = { token: { type: 'space', raw: '' } };
-
 /** A text in Markdown that grows. */
-function Markdown({ text, isGrowing, place, offered }: MarkdownProps) {
+function Markdown({ text, isGrowing, place }: MarkdownProps) {
   const [reader] = useState(() => new MarkdownBlocks());
   const hasColours = useStore(highlighting).isReady;
-  const blocks = reader.of(text, isGrowing).map((block) => (repeats(block.token, offered) ? NOTHING : block));
+  const blocks = reader.of(text, isGrowing);
   const groups = Array.from({ length: Math.ceil(blocks.length / GROUP) }, (_, index) =>
     blocks.slice(index * GROUP, (index + 1) * GROUP),
   );

@@ -16,8 +16,6 @@ const NEAR = 48;
 /** What each agent understands. */
 const FIRST: Suggestion[] = [{ text: 'What can you do?', label: undefined, files: [] }];
 
-const NONE: Suggestion[] = [];
-
 /** The turns of a conversation. It stays at the end while the user is there. */
 export function ConversationView({
   page,
@@ -62,7 +60,6 @@ export function ConversationView({
   };
 
   const newest = turns.at(-1);
-  const offered = newest && !newest.isLive ? newest.answer.suggestions : NONE;
   // The page is drawn once per frame: a second click may come before the suggestions are gone.
   const askOnce =
     onAsk && ((suggestion: Suggestion) => conversation.turns.at(-1) === newest && onAsk(suggestion));
@@ -97,16 +94,10 @@ export function ConversationView({
           {turns.map((turn) => (
             <TurnBoundary key={turn.key}>
               <VersionPager page={page} number={conversation.numberOf(turn)} />
-              <TurnView
-                turn={turn}
-                version={turn.version}
-                conversation={conversation}
-                page={page}
-                offered={turn === newest ? offered : NONE}
-              />
+              <TurnView turn={turn} version={turn.version} conversation={conversation} page={page} />
             </TurnBoundary>
           ))}
-          <Suggestions items={offered} onAsk={askOnce} />
+          {newest && !newest.isLive && <Suggestions items={newest.answer.suggestions} onAsk={askOnce} />}
         </div>
       </div>
       {isAway && (

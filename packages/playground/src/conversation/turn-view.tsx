@@ -1,5 +1,4 @@
 import { memo } from 'preact/compat';
-import type { Suggestion } from '../answer/suggestions.js';
 import { AnswerItems } from '../answer/answer-items.js';
 import { CopyButton } from '../copy-button.js';
 import { focusMessage } from '../focus-message.js';
@@ -16,12 +15,10 @@ interface Props {
   version: number;
   conversation: Conversation;
   page: Page;
-  /** What the page offers as buttons below the answer. */
-  offered: Suggestion[];
 }
 
 /** A question and its answer. */
-export const TurnView = memo(function TurnView({ turn, conversation, page, offered }: Props) {
+export const TurnView = memo(function TurnView({ turn, conversation, page }: Props) {
   const { question, isLive, upload } = turn;
   const mayChange = !isLive && turn.runId !== undefined && question?.isCut !== true;
   const askInstead = (text: string) => void page.askInstead(turn, text);
@@ -39,7 +36,7 @@ export const TurnView = memo(function TurnView({ turn, conversation, page, offer
       <section class="answer" aria-busy={isLive && !isAsking}>
         <h2 class="unseen">The agent answered</h2>
         {upload && <Upload {...upload} />}
-        <AnswerItems turn={turn} conversation={conversation} offered={offered} />
+        <AnswerItems turn={turn} conversation={conversation} />
         {isLive && !upload && <Waiting turn={turn} />}
         <End turn={turn} conversation={conversation} onAgain={mayChange ? askInstead : undefined} />
       </section>
