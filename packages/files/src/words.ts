@@ -58,6 +58,11 @@ export function hasMeaning(word: string): boolean {
   return !EMPTY.has(word) && (word.length > 1 || /\p{N}/u.test(word));
 }
 
+/** Whether two folded words are the same but for an ending or a typo. */
+export function isVariant(a: string, b: string): boolean {
+  return isForm(a, b) || isForm(b, a) || isTypo(a, b);
+}
+
 /** How well two folded words fit: 3 for the same word or its plural, 2 for one of the same meaning, 1 for a typo, or 0. */
 export function likeness(a: string, b: string): number {
   if (isForm(a, b) || isForm(b, a)) return 3;

@@ -20,9 +20,9 @@ const FULL_LINE = 200;
 /** A line that has less than this part of the longest one ends a paragraph: it is a title, or its last line. */
 const SHORT = 0.6;
 const ENDED = /[.!?:;]["'”’»)\]]*\s*$/;
-/** A full stop after one of these ends no sentence. */
+/** A full stop after one of these ends no sentence. Of `e.g.` and `z. B.`, it is the single letter. */
 const ABBREVIATED =
-  /(?<![\p{L}\p{N}])(?:dr|mr|mrs|ms|prof|st|no|nr|vs|etc|ca|approx|bzw|inkl|exkl|evtl|z\.\s?b|d\.\s?h|e\.g|i\.e|p\.m|a\.m|mme|\p{L})\.\s*$/iu;
+  /(?<![\p{L}\p{N}])(?:dr|mr|mrs|ms|prof|st|no|nr|vs|etc|ca|approx|bzw|inkl|exkl|evtl|mme|\p{L})\.\s*$/iu;
 
 const SEGMENTER = new Intl.Segmenter('en', { granularity: 'sentence' });
 
@@ -121,7 +121,7 @@ function* splitIn(lines: Passage[]): Generator<Sentence> {
   let begun: { at: number; text: string } | undefined;
   for (const { segment, index } of SEGMENTER.segment(text)) {
     begun = begun ? { ...begun, text: begun.text + segment } : { at: index, text: segment };
-    if (ABBREVIATED.test(begun.text) && index + segment.length < text.length) continue;
+    if (ABBREVIATED.test(segment) && index + segment.length < text.length) continue;
     const { at, text: sentence } = begun;
     begun = undefined;
     if (sentence.trim() !== '')

@@ -1,4 +1,4 @@
-import { hasMeaning, likeness, wordsOf } from '../words.js';
+import { hasMeaning, isVariant, likeness, wordsOf } from '../words.js';
 import { saysWhat } from './question-words.js';
 import { isNested, isNumber } from './table.js';
 import type { Column } from './table.js';
@@ -35,7 +35,7 @@ const LONGEST_VALUE = 3;
 /** Finds out which columns and values of a table the words of a question name. Each word names one of them. */
 export class WordsOfTable {
   readonly #free: Set<number>;
-  readonly columns: NamedColumn[];
+  columns: NamedColumn[];
   readonly values: NamedValues[] = [];
   /** How much of the question is about the table. */
   score = 0;
@@ -59,16 +59,16 @@ export class WordsOfTable {
     first.#useColumns(name);
     // To look at all values takes longer than everything else.
     if (first.#free.size === 0) return first;
-    const values: Known[] = [];
+    const values: Known = new Map();
     for (const { column, index } of shown)
       if (!isNumber(column) && !column.type.startsWith('date') && !isNested(column))
-        values.push({ column, values: (await valuesOf(index)) ?? [] });
+        addKnown(values, column, (await valuesOf(index)) ?? []);
     const found = new WordsOfTable(words, shown);
-    for (let length = LONGEST_VALUE; length > 1; length -= 1) found.#useValues(length, values, isSame);
-    found.columns.splice(0, Infinity, ...found.#columnsIn(shown));
+    for (let length = LONGEST_VALUE; length > 1; length -= 1) found.#useValues(length, values, sameIn);
+    found.columns = found.#columnsIn(shown);
     found.#useColumns(name);
-    found.#useValues(1, values, isSame);
-    found.#useValues(1, values, isNear);
+    found.#useValues(1, values, sameIn);
+    found.#useValues(1, values, nearIn);
     return found;
   }
 
@@ -109,16 +109,16 @@ export class WordsOfTable {
     }
   }
 
-  #useValues(length: number, all: Known[], fits: (known: string, asked: string) => boolean): void {
+  #useValues(length: number, all: Known, find: typeof sameIn): void {
     for (let at = 0; at + length <= this.words.length; at += 1) {
       const places = Array.from({ length }, (_, index) => at + index);
       if (!places.some((place) => this.#free.has(place))) continue;
       const asked = this.words.slice(at, at + length).join(' ');
-      const found = valueIn(all, (known) => fits(known, asked));
+      const found = find(all, asked);
       if (!found) continue;
       places.forEach((place) => this.#free.delete(place));
       this.#add(found.column, found.value);
-      this.score += fits === isNear ? 1 : 3 * length;
+      this.score += find === nearIn ? 1 : 3 * length;
     }
   }
 
@@ -129,29 +129,30 @@ export class WordsOfTable {
   }
 }
 
-interface Known {
+/** Values, the first of each by its folded words. */
+type Known = Map<string, KnownValue>;
+
+interface KnownValue {
   column: Column;
-  values: string[];
+  value: string;
 }
 
 const NO_PLACE = { place: -1, likeness: 0 };
 
-function valueIn(
-  all: Known[],
-  fits: (known: string) => boolean,
-): { column: Column; value: string } | undefined {
-  for (const { column, values } of all) {
-    const value = values.find((each) => fits(wordsOf(each).join(' ')));
-    if (value !== undefined) return { column, value };
+function addKnown(all: Known, column: Column, values: string[]): void {
+  for (const value of values) {
+    const words = wordsOf(value);
+    const text = words.join(' ');
+    if (words.length <= LONGEST_VALUE && !all.has(text)) all.set(text, { column, value });
   }
-  return undefined;
 }
 
-function isSame(known: string, asked: string): boolean {
-  return known === asked;
+function sameIn(all: Known, asked: string): KnownValue | undefined {
+  return all.get(asked);
 }
 
 /** A plural, or a typo. */
-function isNear(known: string, asked: string): boolean {
-  return known !== '' && likeness(known, asked) % 2 === 1;
+function nearIn(all: Known, asked: string): KnownValue | undefined {
+  for (const [known, found] of all) if (isVariant(known, asked)) return found;
+  return undefined;
 }
