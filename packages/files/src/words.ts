@@ -86,7 +86,7 @@ function meaningOf(word: string): number | undefined {
   return word.endsWith('ies') ? MEANING_OF.get(`${word.slice(0, -3)}y`) : undefined;
 }
 
-/** Whether one letter is missing, too many or another one, or two are exchanged. */
+/** Whether one letter after the first is missing, too many or another one, or two are exchanged. */
 function isTypo(a: string, b: string): boolean {
   const [short, long] = a.length < b.length ? [a, b] : [b, a];
   if (long.length < SHORTEST_TYPO || short.length < 3 || long.length - short.length > 1) return false;

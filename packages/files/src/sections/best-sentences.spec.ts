@@ -58,6 +58,9 @@ describe('The sentences with the words of a question', () => {
     expect(await asked('the outlook', ['a.html', HTML])).toBe(
       'This sentence has words of the question:\n\n1. `a.html`, line 3: `The outlook is bright.`',
     );
+    expect(await asked('the outlook', ['a.html', '<p>The <b>outlook</b> is bright.</p>'])).toContain(
+      '1. `a.html`, line 1: `The outlook is bright.`',
+    );
   });
 
   it.each(['unicorns', 'what is this?', ''])('are none for %j', async (question) => {

@@ -4,6 +4,7 @@ import type { FilesLimits } from '../files-limits.js';
 import { looksLikeHtml } from '../formats/html.js';
 import { readHtml } from '../formats/html-reader.js';
 import type { HtmlSink } from '../formats/html-reader.js';
+import { languageOf } from '../formats/languages.js';
 import type { Passage, Place } from './passage.js';
 import { passagesOf } from './passages-of.js';
 
@@ -37,7 +38,8 @@ export async function* sentencesOf(file: FileSource, limits: FilesLimits): Async
   const head = new TextDecoder().decode((await headOf(file)).subarray(0, 100)).trimStart();
   // Their texts are between marks that only the description of such a file reads.
   if (head.startsWith('{\\rtf')) return;
-  yield* sentencesIn(looksLikeHtml(head) ? paragraphsOfHtml(passages) : passages, file);
+  const isPage = languageOf(file.name)?.name === 'HTML' || looksLikeHtml(head);
+  yield* sentencesIn(isPage ? paragraphsOfHtml(passages) : passages, file);
 }
 
 async function* sentencesIn(passages: AsyncIterable<Passage>, file: FileSource): AsyncGenerator<Sentence> {

@@ -17,10 +17,14 @@ export const FIGURES: [Figure, RegExp][] = [
     /\b(total|totals|sum|sums|overall|altogether|how much|insgesamt|gesamt\w*|summe|zusammen|wie ?viel|somme|combien|sells?|sold|sales|revenue|earn\w*|spen[dt]|turnover|umsatz\w*|verkauf\w*|vendus?|vendue?s?|ventes?)\b/,
   ],
 ];
-export const MOST =
-  /\b(most|highest|biggest|largest|greatest|top|best|max|maximum|expensive|popular|hochste\w*|grosste\w*|meiste\w*|beste\w*|teuerste\w*|plus|meilleure?)\b/;
-export const LEAST =
-  /\b(least|lowest|smallest|fewest|worst|min|minimum|cheapest|niedrigste\w*|kleinste\w*|wenigste\w*|moins)\b/;
+const LARGEST = 'highest|biggest|largest|greatest|max|maximum|expensive|hochste\\w*|grosste\\w*|teuerste\\w*';
+const SMALLEST = 'lowest|smallest|min|minimum|cheapest|niedrigste\\w*|kleinste\\w*';
+/** Words that are about one value, and not about a sum. */
+export const EXTREME = new RegExp(`\\b(${LARGEST}|${SMALLEST})\\b`);
+export const MOST = new RegExp(
+  `\\b(most|top|best|popular|meiste\\w*|beste\\w*|plus|meilleure?|${LARGEST})\\b`,
+);
+export const LEAST = new RegExp(`\\b(least|fewest|worst|wenigste\\w*|moins|${SMALLEST})\\b`);
 export const NEWEST = /\b(newest|latest|last|recent|neueste\w*|letzte\w*|derniere?s?)\b/;
 export const OLDEST = /\b(oldest|earliest|first|alteste\w*|erste\w*|premiere?s?)\b/;
 export const PERIODS: [Period, RegExp][] = [

@@ -56,6 +56,16 @@ describe('The statement for a question about a table', () => {
       "select strftime(date, '%Y-%m') as month, avg(amount) as mean, count(*) as n from sales where city = 'Tromsø' " +
         'group by 1 order by 1',
     ],
+    [
+      'which city has the biggest amount?',
+      'select city, max(amount) as largest, count(*) as n from sales group by city order by largest desc',
+    ],
+    [
+      'kleinster Betrag je Stadt',
+      'select city, min(amount) as smallest, count(*) as n from sales group by city order by smallest',
+    ],
+    ['which city has the highest total amount?', BY_CITY],
+    ['which city has the most amount?', BY_CITY],
     ['average amount in Bergen', "select avg(amount) as mean from sales where city = 'Bergen'"],
     ['orders of Oslo', "select * from sales where city = 'Oslo'"],
     ['Oslo and Bergen', "select * from sales where city in ('Oslo', 'Bergen')"],
@@ -91,6 +101,15 @@ describe('The statement for a question about a table', () => {
       text: 'select city, sum(amount) as total from sales group by city order by total desc as chart',
       label: 'Chart: Sum of amount by city',
     });
+  });
+
+  it('takes no word for a column whose first letter differs', async () => {
+    const columns: Column[] = [
+      { name: 'city', type: 'text' },
+      { name: 'name', type: 'text' },
+      { name: 'amount', type: 'number' },
+    ];
+    expect(await first('the same amount per city', columns)).toBe(BY_CITY);
   });
 
   it('takes a part of a long name, and the words of camel case', async () => {

@@ -2,6 +2,7 @@ import { folded, likeness, wordsOf } from '../words.js';
 import {
   BY,
   COMPARISON,
+  EXTREME,
   FIGURES,
   LABELS,
   LEAST,
@@ -88,11 +89,11 @@ export async function readQuestion(
   };
 }
 
-/** `how many units` asks for their sum, and `amount by city` too. */
+/** `how many units` asks for their sum, and `amount by city` too, but `the biggest amount by city` does not. */
 function figureOf(line: string, namesNumber: boolean, hasGroups: boolean): Figure | undefined {
   const figure = ofLine(FIGURES, line);
   if (figure === 'count' && namesNumber) return 'sum';
-  return figure ?? (namesNumber && hasGroups ? 'sum' : undefined);
+  return figure ?? (namesNumber && hasGroups && !EXTREME.test(line) ? 'sum' : undefined);
 }
 
 /** `how many customers per city` asks for different customers. */
