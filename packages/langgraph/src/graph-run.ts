@@ -101,7 +101,8 @@ export class GraphRun<K extends object> {
     this.#structured = saved?.structured;
     if (saved?.isDone) return 'end';
     const failed = turnsWithFailure(context.history);
-    if (!saved) await this.#thread?.takeBack((id) => failed.some(({ runId }) => isOfRun(id, runId)));
+    if (!saved && failed.length > 0)
+      await this.#thread?.takeBack((id) => failed.some(({ runId }) => isOfRun(id, runId)));
     const state = await this.#thread?.state();
     if (saved && state && state.checkpoint !== saved.before) return this.#continue(state, saved);
     if (saved?.at !== undefined) throw threadLost();

@@ -1,7 +1,7 @@
 import { Logger } from '@nestjs/common';
 import type { AgentInputItem, Session } from '@openai/agents';
 import type { QueryContext, SessionRef } from 'nest-agent-query';
-import { textForLog } from 'nest-agent-query/agents';
+import { HandedOver, textForLog } from 'nest-agent-query/agents';
 import { threadOf } from 'nest-agent-query-adapters';
 import type { MemoryRef, OpenAIAgentsOptions } from './openai-agents-options.js';
 
@@ -84,7 +84,7 @@ export class RunMemory {
   }
 
   get #isHandedOver(): boolean {
-    return (this.context.signal.reason as Error | undefined)?.name === 'HandedOver';
+    return this.context.signal.reason instanceof HandedOver;
   }
 
   /** How many items a call of a method adds; undefined if nobody knows. */
