@@ -80,15 +80,18 @@ function lineOf({ series, points }: Chart, top: number): { body: string[]; heigh
   for (const [index, point] of points.entries())
     if (index % every === 0) body.push(textAt(xOf(point), bottom + 22, 'middle', clipped(point.label, 16)));
   for (const [index, colour] of COLOURS.slice(0, series.length).entries()) {
-    const shown = points.filter(({ values }) => values[index] !== null);
-    const places = shown.map((point) => `${at(xOf(point))} ${at(scale.at(point.values[index]!))}`);
+    const places = points.map((point) => {
+      const value = point.values[index]!;
+      return value === null ? undefined : ([at(xOf(point)), at(scale.at(value))] as const);
+    });
+    // Where a number is missing, there is a gap.
+    const line = places.map((place, row) => place && `${places[row - 1] ? 'L' : 'M'}${place.join(' ')}`);
     body.push(
-      `<path d="M${places.join('L')}" fill="none" stroke="${colour}" stroke-width="2.5" stroke-linejoin="round"/>`,
+      `<path d="${line.join('')}" fill="none" stroke="${colour}" stroke-width="2.5" stroke-linejoin="round"/>`,
+      ...places.flatMap((place) =>
+        place ? [`<circle cx="${place[0]}" cy="${place[1]}" r="3.5" fill="${colour}"/>`] : [],
+      ),
     );
-    for (const place of places) {
-      const [x, y] = place.split(' ');
-      body.push(`<circle cx="${x}" cy="${y}" r="3.5" fill="${colour}"/>`);
-    }
   }
   return { body, height: bottom + 40 };
 }

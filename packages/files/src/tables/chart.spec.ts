@@ -61,7 +61,18 @@ describe('A chart', () => {
     expect(textsOf(svg)).toEqual(expect.arrayContaining(['2026-01-01', '-2', '0', '3']));
   });
 
-  it('has bars where a date occurs twice, or a text is no date', () => {
+  it('has a gap in its line where a number is missing', () => {
+    const numbers = [1, 2, null, 4, 5];
+    const svg = drawn(
+      ['day', 'n'],
+      numbers.map((number, index) => [`2026-01-0${index + 1}`, number]),
+    );
+    const [line] = elementsOf(svg).flatMap(([, { d, fill }]) => (fill === 'none' ? [d!] : []));
+    expect(line!.replace(/[\d. ]+/g, '')).toBe('MLML');
+    expect(elementsOf(svg).filter(([name]) => name === 'circle')).toHaveLength(4);
+  });
+
+  it('has bars where a date occurs twice, or a text is no date, or for one date', () => {
     const twice = [
       ['2026-01-01', 1],
       ['2026-01-01', 2],
@@ -69,6 +80,8 @@ describe('A chart', () => {
     ];
     expect(chart(['day', 'n'], twice)).toMatchObject({ kind: 'bars' });
     expect(chart(['day', 'n'], [...twice.slice(1), ['later', 3]])).toMatchObject({ kind: 'bars' });
+    expect(chart(['day', 'n'], twice.slice(0, 1))).toMatchObject({ kind: 'bars' });
+    expect(chart(['day', 'n'], twice.slice(1))).toMatchObject({ kind: 'line' });
   });
 
   it('has up to three columns of numbers, with a legend', () => {

@@ -7,8 +7,6 @@ export const CHART_ROWS = 50;
 const MOST_SERIES = 3;
 /** Columns of texts that name a row together. */
 const MOST_LABELS = 2;
-/** Points from which dates make a line. */
-const LINE_POINTS = 3;
 const DATE = /^\d{4}(?:-\d\d(?:-\d\d(?:[ T]\d\d:\d\d(?::\d\d(?:\.\d+)?)?)?)?)?$/;
 /** The steps of an axis are beside its numbers: they must be numbers too. */
 const LARGEST = 1e300;
@@ -59,7 +57,7 @@ export function chartOf({ columns, rows }: Result): Chart | string {
   const names = series.map((at) => plain(columns[at]!, LONGEST));
   const title = `${names.join(', ')} by ${labels.map((at) => plain(columns[at]!, LONGEST)).join(', ')}`;
   const isLine =
-    points.length >= LINE_POINTS &&
+    points.length > 1 &&
     points.every(({ time }) => !Number.isNaN(time)) &&
     new Set(points.map(({ time }) => time)).size === points.length;
   if (!isLine) return { kind: 'bars', title, series: names, points };
