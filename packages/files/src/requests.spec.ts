@@ -453,6 +453,13 @@ describe('A request', () => {
     ]);
   });
 
+  it('is offered after a sentence, where nothing with the words of the question is found', async () => {
+    const nothing = 'Nothing with the words of the question was found in this file.';
+    expect(await ask('unicorns', ORDERS)).toContain(nothing);
+    expect(await ask('what is this?', ORDERS)).not.toContain('Nothing');
+    expect(await ask('amount of Oulu', ORDERS)).not.toContain('Nothing');
+  });
+
   it('is not offered to find words in tables', async () => {
     const answer = await suggestedFor([ORDERS], 'find out about city and Oulu');
     expect(answer.filter((request) => request.startsWith('find'))).toEqual([]);

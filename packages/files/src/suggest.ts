@@ -67,7 +67,7 @@ function isAbout(statements: Statements | undefined): boolean {
 
 function nothingFound(files: FileSource[]): string {
   const which = files.length === 1 ? 'this file' : `these ${count(files.length, 'file')}`;
-  return `Nothing in ${which} has the words of the question.`;
+  return `Nothing with the words of the question was found in ${which}.`;
 }
 
 /** The statements about the table that a question fits best. Of several, that is the newest one. */
