@@ -1,6 +1,7 @@
 import { appendFile, readFile } from 'node:fs/promises';
 import process from 'node:process';
 import { Command } from 'commander';
+import { tableOf } from './table.js';
 
 /** An API key as a service knows it. */
 interface ApiKey {
@@ -72,7 +73,7 @@ async function addTo(rules: KeyRules, file: string, name: string, entry: string)
   await appendFile(file, `${isWhole ? '' : '\n'}${entry}\n`);
   const count = keys.filter((each) => each.name === name).length + 1;
   return `${file} has its line now. A service with API_KEYS_FILE reads the file again by itself.
-Keys of "${name}" in the file: ${count}. Remove the line of an old one when nobody uses it any more.
+Keys of "${name}" in the file: ${count}.${count > 1 ? ' Remove the line of an old one when nobody uses it any more.' : ''}
 `;
 }
 
@@ -98,10 +99,7 @@ const list: Work = async ({ apiKeysOf, readKeysFile, expiryOf }, given: string |
   ];
   const rows = keys.map(({ name, sha256, expires }) => {
     const isOver = expiryOf(expires) <= Date.now();
-    return [name, sha256.slice(0, 8), `${expires ?? 'never'}${isOver ? ' (expired)' : ''}`] as const;
+    return [name, sha256.slice(0, 8), `${expires ?? 'never'}${isOver ? ' (expired)' : ''}`];
   });
-  const width = Math.max(4, ...keys.map(({ name }) => name.length));
-  return [['NAME', 'DIGEST', 'EXPIRES'] as const, ...rows]
-    .map(([name, digest, expires]) => `${name.padEnd(width)}  ${digest.padEnd(8)}  ${expires}\n`)
-    .join('');
+  return tableOf(['NAME', 'DIGEST', 'EXPIRES'], rows, Infinity);
 };

@@ -24,7 +24,10 @@ const COPIED: Record<string, string[]> = {
   files: ['run_id', 'sha256'],
 };
 
+/** How many rows are read at once. */
 const PAGE = 200;
+/** The same for tables whose rows may have many MiB. */
+const SHORT_PAGES: Record<string, number> = { turns: 20, texts: 8 };
 
 type Row = Record<string, unknown>;
 type AnyTables = Record<string, Row>;
@@ -74,6 +77,7 @@ async function copyTable(
   keys: string[],
 ): Promise<void> {
   const [from, to] = [source.db, target.db] as unknown as Kysely<AnyTables>[];
+  const limit = SHORT_PAGES[table] ?? PAGE;
   let [read, added] = [0, 0];
   for (let last: Row | undefined; ;) {
     const rows = await from!
@@ -83,7 +87,7 @@ async function copyTable(
       .$if(table === 'files', (of) => of.where('run_id', 'not like', 'upload %'))
       .$if(last !== undefined, (of) => of.where((row) => isAfter(row, keys, last!)))
       .orderBy(keys.map((key) => `${key} asc` as never))
-      .limit(PAGE)
+      .limit(limit)
       .execute();
     if (rows.length > 0) {
       const { numInsertedOrUpdatedRows } = await to!
@@ -94,7 +98,7 @@ async function copyTable(
       read += rows.length;
       added += Number(numInsertedOrUpdatedRows ?? 0);
     }
-    if (rows.length < PAGE) break;
+    if (rows.length < limit) break;
     last = rows.at(-1);
   }
   await write(process.stdout, `${table}: ${added} copied, ${read - added} were there\n`);

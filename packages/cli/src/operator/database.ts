@@ -16,12 +16,11 @@ export interface Tables {
     started_at: number | null;
     ended_at: number | null;
     outcome: string | null;
-    path: string | null;
     metadata: string | null;
-    process: string;
   };
-  sessions: { key: string; owner: string; id: string; title: string | null };
-  usage: { owner: string; session_key: string };
+  log: { run_id: string; first: number };
+  sessions: { owner: string; id: string; title: string | null };
+  usage: { owner: string };
   files: { run_id: string; sha256: string; owner: string; name: string; mime_type: string; size: number };
   file_uses: { run_id: string; sha256: string; pinned_at: number | null };
   processes: { id: string; heartbeat: number };
@@ -46,6 +45,7 @@ interface Store {
     sessionId: string,
     page: { after: number; limit: number },
   ): Promise<{ turns: Turn[]; last: number; total: number } | undefined>;
+  turn(owner: string, sessionId: string, runId: string): Promise<{ number: number } | undefined>;
   files: {
     read(runId: string, sha256: string): Promise<Bytes | undefined>;
     keep(runId: string, sha256: string, content: Blob, isAdmitted: boolean): Promise<void>;
@@ -124,13 +124,13 @@ export async function storedOwners({ db, ownerOf }: OperatorDatabase, name?: str
 
 /** Reads the whole log of a run, as far as it is kept. */
 export async function logOf({ store, db }: OperatorDatabase, run: RunRef): Promise<Envelope[]> {
-  const first = await db
-    .selectFrom('log' as never)
-    .select((of) => of.fn.min('first' as never).as('first'))
-    .where('run_id' as never, '=', run.id as never)
+  const kept = await db
+    .selectFrom('log')
+    .select((of) => of.fn.min('first').as('first'))
+    .where('run_id', '=', run.id)
     .executeTakeFirst();
   const envelopes: Envelope[] = [];
-  for (let after = Math.max(0, Number((first as { first: number | null } | undefined)?.first ?? 1) - 1); ;) {
+  for (let after = Math.max(0, Number(kept?.first ?? 1) - 1); ;) {
     const { count, lines } = await store.read(run, after);
     if (count === 0) return envelopes;
     envelopes.push(...lines.split('\n').map((line) => JSON.parse(line) as Envelope));

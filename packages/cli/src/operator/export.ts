@@ -7,6 +7,7 @@ import { pipeline } from 'node:stream/promises';
 import { safeName } from '../answer-files.js';
 import { UsageError } from '../failures.js';
 import { write } from '../outputs.js';
+import { printableJson } from '../printable.js';
 import { logOf, type OperatorDatabase, partsOf, storedOwners, timeOf, valueOf } from './database.js';
 
 const PAGE = 100;
@@ -28,7 +29,7 @@ export async function exportOwner(database: OperatorDatabase, owner: string, out
   if (output !== '-') await makeEmpty(output);
   const data = output === '-' ? undefined : await open(join(output, 'data.jsonl'), 'wx', 0o600);
   const writeText = (text: string) => (data ? data.appendFile(text) : write(process.stdout, text));
-  const writeLine: WriteLine = (line) => writeText(`${JSON.stringify(line)}\n`);
+  const writeLine: WriteLine = (line) => writeText(`${printableJson(line)}\n`);
   for (const stored of await storedOwners(database, owner)) {
     const { module } = database.ownerOf(stored);
     await writeLine({ type: 'owner', owner, module, exportedAt: new Date().toISOString() });
@@ -38,7 +39,7 @@ export async function exportOwner(database: OperatorDatabase, owner: string, out
     await exportFiles(database, stored, async (file, content) => {
       if (output !== '-') return writeLine(await savedFile(output, file, content));
       // In pieces, because a content may be longer than a text can be.
-      const head = JSON.stringify({ ...file, kept: content !== undefined });
+      const head = printableJson({ ...file, kept: content !== undefined });
       if (!content) return writeText(`${head}\n`);
       await writeText(`${head.slice(0, -1)},"base64":"`);
       for await (const text of base64Of(content)) await writeText(text);
@@ -51,7 +52,7 @@ export async function exportOwner(database: OperatorDatabase, owner: string, out
 async function makeEmpty(directory: string): Promise<void> {
   await mkdir(directory, { recursive: true, mode: 0o700 });
   if ((await readdir(directory)).length > 0)
-    throw new UsageError(`${JSON.stringify(directory)} is not empty. Give --output a new name.`);
+    throw new UsageError(`${printableJson(directory)} is not empty. Give --output a new name.`);
 }
 
 async function exportSessions(

@@ -160,13 +160,10 @@ async function questionOf(
 ): Promise<Turn['parts'] | null> {
   if (isUnfinished) return partsOf(database, { owner, id });
   if (session === null) return null;
-  for (let after = 0; ;) {
-    const page = await database.store.turns(owner, session, { after, limit: 20 });
-    const turn = page?.turns.find(({ runId }) => runId === id);
-    if (turn) return turn.parts;
-    if (!page || page.last >= page.total) return null;
-    after = page.last;
-  }
+  const found = await database.store.turn(owner, session, id);
+  // A page of one turn has its long texts whole.
+  const page = found && (await database.store.turns(owner, session, { after: found.number - 1, limit: 1 }));
+  return page?.turns[0]?.parts ?? null;
 }
 
 function textOf(run: ShownRun): string {

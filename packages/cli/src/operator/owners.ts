@@ -84,19 +84,24 @@ export function ownersCommand(open: OpenDatabase): Command {
 }
 
 async function printOwners(database: OperatorDatabase, json: true | undefined): Promise<void> {
-  const { db, ownerOf } = database;
-  const countOf = async (table: 'runs' | 'sessions', owner: string) => {
-    const rows = db.selectFrom(table as 'runs').where('owner', '=', JSON.stringify(owner));
-    return Number((await rows.select((of) => of.fn.countAll().as('n')).executeTakeFirstOrThrow()).n);
+  const countsIn = async (table: 'runs' | 'sessions') => {
+    const counts = await database.db
+      .selectFrom(table as 'runs')
+      .select((of) => ['owner', of.fn.countAll().as('count')])
+      .where('owner', 'is not', null)
+      .groupBy('owner')
+      .execute();
+    return new Map(counts.map(({ owner, count }) => [JSON.parse(owner!) as string, Number(count)]));
   };
-  const rows: { owner: string; module: string; runs: number; sessions: number }[] = [];
-  for (const stored of await storedOwners(database)) {
-    const [runs, sessions] = [await countOf('runs', stored), await countOf('sessions', stored)];
-    rows.push({ ...ownerOf(stored), runs, sessions });
-  }
+  const [runs, sessions] = [await countsIn('runs'), await countsIn('sessions')];
+  const rows = (await storedOwners(database)).map((stored) => ({
+    ...database.ownerOf(stored),
+    runs: runs.get(stored) ?? 0,
+    sessions: sessions.get(stored) ?? 0,
+  }));
   if (json) return write(process.stdout, rows.map((row) => `${printableJson(row)}\n`).join(''));
-  const cells = rows.map(({ owner, module, runs, sessions }) => [
-    ...[owner, module || '-', String(runs), String(sessions)],
+  const cells = rows.map(({ owner, module, ...counts }) => [
+    ...[owner, module || '-', String(counts.runs), String(counts.sessions)],
   ]);
   await write(process.stdout, tableOf(['OWNER', 'MODULE', 'RUNS', 'SESSIONS'], cells, Infinity));
 }
