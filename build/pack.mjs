@@ -64,16 +64,22 @@ export function packInto(packages, directory) {
   return all;
 }
 
+/** Those of the packages that have these names, and those that they need. */
+export function withNeeded(packages, names) {
+  const wanted = new Set(names);
+  // A set is read to its end, also what is added meanwhile.
+  for (const name of wanted)
+    for (const needed of packages.find(({ manifest }) => manifest.name === name).needs) wanted.add(needed);
+  return packages.filter(({ manifest }) => wanted.has(manifest.name));
+}
+
 /** The packages of these names and those that they need; without names, all. */
 function chosen(names) {
   const packages = publishedPackages();
   const known = packages.map(({ manifest }) => manifest.name);
   const unknown = names.filter((name) => !known.includes(name));
   if (unknown.length > 0) fail(`There is no package ${unknown.join(', ')}. These are: ${known.join(', ')}.`);
-  const wanted = new Set(names.length > 0 ? names : known);
-  // A set is read to its end, also what is added meanwhile.
-  for (const name of wanted) for (const needed of packages[known.indexOf(name)].needs) wanted.add(needed);
-  return packages.filter(({ manifest }) => wanted.has(manifest.name));
+  return names.length > 0 ? withNeeded(packages, names) : packages;
 }
 
 /** Those that are built. Adapters of frameworks are not built with the others; they may be named only if they are. */

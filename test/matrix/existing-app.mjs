@@ -7,14 +7,13 @@ import { APPLICATIONS } from './applications.mjs';
 import { npm } from './commands.mjs';
 import { addJestSettings, generate } from './generated.mjs';
 import { installNode } from './node-version.mjs';
-import { packedOnes } from './packed-host.mjs';
+import { packedWithOurs } from './packed-host.mjs';
 import { Program } from './program.mjs';
 import { freePort } from '../support/free-port.mjs';
 import { RELEASED_BEFORE } from './versions.mjs';
 
 const DOCS = resolve(import.meta.dirname, '../../docs');
 const SECRET = 'of the hosts';
-const PACKED = ['', '-cli', '-client', '-doctor'].map((ending) => `nest-agent-query${ending}`);
 
 /** What is in the sources of a generated application, and not in those of the document. */
 const GENERATED = ['src/app.controller.ts', 'src/app.controller.spec.ts', 'src/app.service.ts'];
@@ -43,10 +42,10 @@ async function tryIn(application, packages, folder) {
     await addJestSettings(app, manifest, application.jest);
     await writeFile(path, JSON.stringify(manifest, null, 2));
   }
-  const tarballs = packedOnes(packages.filter(({ manifest }) => PACKED.includes(manifest.name)));
+  const packed = packedWithOurs(packages, ['nest-agent-query']);
   const names = installedOf(document, application.nest).filter((name) => name !== 'nest-agent-query');
   const dated = ['install', '--before', RELEASED_BEFORE];
-  await npm([...dated, ...names, ...Object.values(tarballs)], { cwd: app, env });
+  await npm([...dated, ...names, ...Object.values(packed)], { cwd: app, env });
   await npm([...dated, '--save-dev', '@types/compression'], { cwd: app, env });
   await checkCompanions(app, application.nest);
   await npm(['run', 'build'], { cwd: app, env });

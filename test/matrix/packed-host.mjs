@@ -1,6 +1,7 @@
 /** An empty application on a disk, in which the packed packages are installed. */
 import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { withNeeded } from '../../build/pack.mjs';
 import { run } from './commands.mjs';
 import { RELEASED_BEFORE } from './versions.mjs';
 
@@ -26,11 +27,7 @@ export function packedOnes(packages) {
  * @param names of those that are wanted
  */
 export function packedWithOurs(packages, names) {
-  const needed = new Set(names);
-  // A set is read to its end, also what is added meanwhile.
-  for (const name of needed)
-    for (const each of packages.find(({ manifest }) => manifest.name === name).needs) needed.add(each);
-  return packedOnes(packages.filter(({ manifest }) => needed.has(manifest.name)));
+  return packedOnes(withNeeded(packages, names));
 }
 
 /**
