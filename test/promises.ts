@@ -1065,8 +1065,8 @@ export const PROMISES = {
   'service.openapi': {
     section: 'service',
     sentence:
-      'GET /openapi.json describes each path of the service, those of other protocols too, as OpenAPI 3.1, but the assets of its page, ' +
-      'with the credentials that are configured, and needs one itself where there are some.',
+      'GET /openapi.json describes the paths of the service and of other protocols as OpenAPI 3.1, without the assets of its page and ' +
+      'the tests of doctor, with the credentials that are configured, and needs one itself where there are some.',
   },
   'service.caching': {
     section: 'service',
