@@ -164,6 +164,11 @@ describe('The commands that look after a database', () => {
       2,
       'error: --from is "yesterday". It must be a time such as 2026-11-28 or 2026-11-28T09:00:00Z.\n',
     ]);
+    const other = await quickCommand(['runs', '--database', database.url, '--metadata', 'team=sales']);
+    expect([other.code, other.stderr]).toEqual([
+      2,
+      'error: --metadata is not for a database: it lists what a service has.\n',
+    ]);
 
     const shown = await quickCommand(['show', first.runId], of(database.url));
     expect(shown.stdout).toContain('owner     ann\n');

@@ -26,6 +26,7 @@ export interface HistoryOptions {
   to?: string;
   status?: string;
   session?: string;
+  metadata?: object;
   limit: number;
   json?: true;
 }
@@ -46,9 +47,15 @@ export const historyOptions = () => [
   new Option('--to <time>', 'with --database: only runs before this time'),
 ];
 
-/** Prints runs of a database, those that were admitted last first. */
+/**
+ * Prints runs of a database, those that were admitted last first.
+ *
+ * @throws {UsageError} an option is wrong, or not for a database
+ */
 export async function printHistory(open: OpenDatabase, options: HistoryOptions): Promise<void> {
   const { owner, limit, json, status, session } = options;
+  if (options.metadata)
+    throw new UsageError('--metadata is not for a database: it lists what a service has.');
   const url = options.database ?? process.env['DATABASE_URL'];
   const [from, to] = [timeGiven('--from', options.from), timeGiven('--to', options.to)];
   await withDatabase(open, url, async (database) => {
