@@ -191,7 +191,9 @@ describe('The commands that look after a database', () => {
     await stop();
     await unfinished.whole().catch(() => undefined);
     const copy = () => quickCommand(['copy', sqlite, database.url]);
-    expect((await copy()).stdout).toContain('runs: 3 copied, 0 were there\n');
+    const first = await copy();
+    expect(first.stdout).toMatch(/^sessions: [^]+\nruns: 3 copied, 0 were there\n/);
+    expect(first.stderr).toMatch(/^\S+Z the user ".+" copies all of .+\n$/);
     const repeated = await copy();
     expect(repeated.code).toBe(0);
     expect(repeated.stdout).not.toMatch(/[1-9]\d* copied/);

@@ -80,15 +80,14 @@ async function copyTable(
   const limit = SHORT_PAGES[table] ?? PAGE;
   let [read, added] = [0, 0];
   for (let last: Row | undefined; ;) {
-    const rows = await from!
+    const page = from!
       .selectFrom(table)
       .selectAll()
       // Uploads expire soon.
       .$if(table === 'files', (of) => of.where('run_id', 'not like', 'upload %'))
       .$if(last !== undefined, (of) => of.where((row) => isAfter(row, keys, last!)))
-      .orderBy(keys.map((key) => `${key} asc` as never))
-      .limit(limit)
-      .execute();
+      .limit(limit);
+    const rows = await keys.reduce((of, key) => of.orderBy(key), page).execute();
     if (rows.length > 0) {
       const { numInsertedOrUpdatedRows } = await to!
         .insertInto(table)
