@@ -30,20 +30,32 @@ describe('The client, sending a body,', () => {
   });
 
   it('waits for a slow upload, also for one that is repeated, and no longer once it is sent', async () => {
-    const later: Respond = (request, response) => {
-      const goOn = () =>
-        void request.resume().on('end', () => {
-          response.writeHead(200, { 'Content-Type': 'text/event-stream' });
-          response.end(event(1, 'done', DONE));
-        });
-      // Longer than a connection may be silent, which is long for what this machine does at once.
-      setTimeout(goOn, 4000);
-    };
-    const file = new Uint8Array(8 * 1024 * 1024 - 1);
+    let isSlow = false;
+    /** A file on a slow disk: how much of a body a slow network holds differs from machine to machine. */
+    class SlowFile extends Blob {
+      override slice(): Blob {
+        const arrayBuffer = async () => {
+          if (isSlow) await new Promise((resolve) => setTimeout(resolve, 2000));
+          return new ArrayBuffer(this.size / 2);
+        };
+        return Object.assign(new Blob(), { arrayBuffer });
+      }
+    }
+    const file = new SlowFile([new Uint8Array(2 * 3 * 128 * 1024)]);
     const refuse: Respond = (request, response) =>
-      void request.resume().on('end', () => response.writeHead(503, { 'Retry-After': '0' }).end());
+      void request.resume().on('end', () => {
+        isSlow = true;
+        response.writeHead(503, { 'Retry-After': '0' }).end();
+      });
+    const accept: Respond = (request, response) =>
+      void request.resume().on('end', () => {
+        isSlow = false;
+        response.writeHead(200, { 'Content-Type': 'text/event-stream' });
+        response.end(event(1, 'done', DONE));
+      });
     const ignore: Respond = (request) => void request.resume();
-    await start([refuse, later, ignore], { idleTimeoutMs: 3000, maxRetries: 1 });
+    // The body takes longer than a connection may be silent, which is long for what this machine does at once.
+    await start([refuse, accept, ignore], { idleTimeoutMs: 3000, maxRetries: 1 });
     expect(await client.ask('x', { files: [file] }).text()).toBe('');
     expect(await failureOf(client.ask('x', { files: [file] }))).toMatchObject({ code: 'connection_lost' });
   });
