@@ -9,8 +9,6 @@ import {
 } from 'ai';
 import { type FormEvent, useRef } from 'react';
 
-const transport = new DefaultChatTransport({ api: '/ai/chat' });
-
 interface ChatProps {
   chatId: string;
   /** What the service has of this conversation, with what it asks. */
@@ -24,16 +22,14 @@ export function Chat({ chatId, messages: earlier, onReload }: ChatProps) {
   const { messages, sendMessage, status, stop, error, addToolApprovalResponse } = useChat({
     id: chatId,
     messages: earlier,
-    transport,
-    // Goes on with an answer that is not complete yet.
+    transport: transportAfter(earlier.at(-1)),
+    // Goes on with an answer that was not complete when the messages were loaded.
     resume: true,
     // Sends what the user has decided.
     sendAutomaticallyWhen: lastAssistantMessageIsCompleteWithApprovalResponses,
   });
   const isBusy = status === 'submitted' || status === 'streaming';
   const newest = messages.at(-1);
-  // The run may end after the messages were loaded, and before `resume` asks for its answer.
-  const isUnanswered = status === 'ready' && newest?.role === 'user';
 
   const send = (event: FormEvent<HTMLFormElement>) => {
     event.preventDefault();
@@ -66,10 +62,9 @@ export function Chat({ chatId, messages: earlier, onReload }: ChatProps) {
           </li>
         ))}
       </ol>
-      {(error || isUnanswered) && (
+      {error && (
         <p role="alert">
-          {error ? sentenceOf(error) : 'There is no answer yet.'}{' '}
-          <button onClick={onReload}>Load again</button>
+          {sentenceOf(error)} <button onClick={onReload}>Load again</button>
         </p>
       )}
       <form className="ask" onSubmit={send}>
@@ -85,6 +80,16 @@ export function Chat({ chatId, messages: earlier, onReload }: ChatProps) {
       </form>
     </>
   );
+}
+
+/** With the newest message, `resume` gets the answer to it also if that is complete by then. */
+function transportAfter(newest: UIMessage | undefined) {
+  return new DefaultChatTransport({
+    api: '/ai/chat',
+    prepareReconnectToStreamRequest: ({ api, id }) => ({
+      api: `${api}/${encodeURIComponent(id)}/stream?after=${encodeURIComponent(newest?.id ?? '')}`,
+    }),
+  });
 }
 
 interface PartProps {
