@@ -1,8 +1,4 @@
-import { execFile } from 'node:child_process';
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { promisify } from 'node:util';
 import { Module, UseGuards } from '@nestjs/common';
 import { AiSdkModule } from 'nest-agent-query-protocols/ai-sdk';
 import type { Browser, Page } from 'playwright-core';
@@ -14,30 +10,25 @@ import { ADAPTERS, type Host, startHost } from '../support/host.js';
 import { ScriptedAgent } from '../support/scripted-agent.js';
 import { startBrowser } from './start-browser.mjs';
 
-const run = promisify(execFile);
+/** `npm run browser` builds it. */
+const PAGE = join(FRONT_END, 'dist');
 
 // The package with the browser has it for Linux on x64 only.
 const describeWithBrowser = process.platform === 'linux' && process.arch === 'x64' ? describe : describe.skip;
 
 describeWithBrowser('The page of examples/front-end, in Chromium', () => {
-  let folder: string;
   let browser: Browser;
   // One for all tests: this browser is a single process, and ends when a page is closed.
   let page: Page;
   const faults: string[] = [];
 
   beforeAll(async () => {
-    folder = await mkdtemp(join(tmpdir(), 'front-end-'));
-    await run('npm', ['run', 'build', '--', '--outDir', folder, '--emptyOutDir'], { cwd: FRONT_END });
     browser = await startBrowser();
     page = await browser.newPage();
     page.setDefaultTimeout(20_000);
     page.on('pageerror', ({ message: fault }) => faults.push(fault));
   });
-  afterAll(async () => {
-    await browser.close();
-    await rm(folder, { recursive: true });
-  });
+  afterAll(() => browser.close());
 
   describe.each(ADAPTERS)('before a service on %s', (adapter) => {
     let agent: ScriptedAgent;
@@ -57,7 +48,7 @@ describeWithBrowser('The page of examples/front-end, in Chromium', () => {
       })
       class Service {}
       host = await startHost(adapter, Service);
-      frontEnd = await startFrontEnd(host.url, folder);
+      frontEnd = await startFrontEnd(host.url, PAGE);
     });
     afterEach(async () => {
       await page.goto('about:blank');

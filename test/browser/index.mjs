@@ -9,14 +9,16 @@ import { join } from 'node:path';
 import process from 'node:process';
 import { npm, run, withPackages } from '../matrix/commands.mjs';
 
+const FRONT_END = join(import.meta.dirname, '../../examples/front-end');
 const SHOWN = { isShown: true };
 
 await withPackages(import.meta.dirname);
-await withPackages(join(import.meta.dirname, '../../examples/front-end'));
+await withPackages(FRONT_END);
 // Unpacked once: suites that start side by side would execute what another one still writes.
 const { default: chromium } = await import('@sparticuz/chromium');
 await chromium.executablePath();
 await npm(['run', 'build']);
+await npm(['run', 'build', '--prefix', FRONT_END]);
 await run('npx', ['tsc', '-p', 'test/browser']);
 await run('npx', ['eslint', 'test/browser']);
 const jest = ['--experimental-vm-modules', '--no-warnings', 'node_modules/jest/bin/jest.js'];
