@@ -48,6 +48,7 @@ export default {
     '^\\./built-page\\.js$': '<rootDir>/test/support/built-page.ts',
     // The sources of all packages are tested, so that no class exists twice.
     '^nest-agent-query$': '<rootDir>/src/index.ts',
+    '^nest-agent-query/openapi$': '<rootDir>/packages/openapi/src/index.ts',
     '^nest-agent-query/(.*)$': '<rootDir>/src/$1/index.ts',
     '^nest-agent-query-client/(.*)$': '<rootDir>/packages/client/src/$1.ts',
     '^nest-agent-query-(ai-sdk|protocols)/(.*)$': '<rootDir>/packages/$1/src/$2/index.ts',

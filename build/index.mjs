@@ -25,7 +25,7 @@ const PACKAGES = [
 ];
 
 const STEPS = [
-  ['npx', 'tsc', '-b', ...PACKAGES.map((name) => `packages/${name}/tsconfig.build.json`)],
+  ['npx', 'tsc', '-b', ...[...PACKAGES, 'openapi'].map((name) => `packages/${name}/tsconfig.build.json`)],
   [process.execPath, 'build/client.mjs'],
   ['npm', 'run', '--silent', 'build', '-w', 'nest-agent-query-playground'],
   [process.execPath, 'build/fastify.mjs'],
@@ -40,6 +40,7 @@ const OUTPUTS = [
   ),
   'packages/client/dist/browser.js',
   'dist/playground/page/index.html',
+  'dist/openapi/build.tsbuildinfo',
   'dist/fastify/adapter.js',
   'dist/openapi/endpoint.json',
 ];

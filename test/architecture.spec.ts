@@ -6,6 +6,7 @@ const ROOT = resolve(import.meta.dirname, '..');
 
 interface Manifest {
   name: string;
+  private?: boolean;
   exports?: Record<string, unknown>;
   dependencies?: Record<string, string>;
   devDependencies?: Record<string, string>;
@@ -142,6 +143,7 @@ const PACKAGES_OF: Record<string, string[]> = {
   'nest-agent-query-openai-agents': ['nest-agent-query', 'nest-agent-query-adapters'],
   'nest-agent-query-mcp': ['nest-agent-query'],
   'nest-agent-query-modules': [],
+  'nest-agent-query-openapi': ['nest-agent-query'],
   'nest-agent-query-store-contract': ['nest-agent-query'],
   'nest-agent-query-protocols': ['nest-agent-query'],
   'nest-agent-query-playground': ['nest-agent-query-client'],
@@ -165,9 +167,9 @@ describe('The packages', () => {
 
   it('name each package that they import in their manifests', () => {
     const unnamed = files.flatMap((file) => {
-      const { manifest, folder } = packageOf(file);
-      // The page, and the HTTP adapter of the service, are built into the package.
-      const isBuiltIn = folder === 'packages/playground' || file === 'src/service/start.ts';
+      const { manifest } = packageOf(file);
+      // The private packages, and the HTTP adapter of the service, are built into the package.
+      const isBuiltIn = manifest.private || file === 'src/service/start.ts';
       const development = isBuiltIn ? manifest.devDependencies : {};
       const named = { ...manifest.dependencies, ...manifest.peerDependencies, ...development };
       return importedNames(file)
@@ -272,7 +274,6 @@ describe('The architecture', () => {
     ['kysely', ['stores']],
     ['libsql', ['stores']],
     ['pg', ['stores']],
-    ['@nestjs/swagger', ['openapi']],
     ['helmet', ['access']],
     ['jose', ['access']],
     ['rate-limiter-flexible', ['access']],
@@ -282,6 +283,11 @@ describe('The architecture', () => {
   ])('imports %s in %j of the core only', (name, spokes) => {
     const importers = core.filter((file) => importedNames(file).map(packageOfName).includes(name));
     expect([...new Set(importers.map(spokeOf))]).toEqual(spokes);
+  });
+
+  it('imports @nestjs/swagger where the endpoint is described only', () => {
+    const importers = files.filter((file) => importedNames(file).includes('@nestjs/swagger'));
+    expect([...new Set(importers.map((file) => packageOf(file).folder))]).toEqual(['packages/openapi']);
   });
 
   it('loads no optional package with the package root', () => {

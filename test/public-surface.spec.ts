@@ -125,7 +125,7 @@ const ENTRIES: Record<string, string[]> = {
   'packages/mcp/src/index.ts': ['McpModule'],
   'packages/protocols/src/a2a/index.ts': ['A2aModule', 'faultsOfCard'],
   'packages/protocols/src/ag-ui/index.ts': ['AgUiModule'],
-  'src/openapi/index.ts': ['describeQueryModules'],
+  'packages/openapi/src/index.ts': ['describeQueryModules'],
   'src/playground/index.ts': ['PlaygroundModule'],
   'packages/protocols/src/openai/index.ts': ['OpenAiModule'],
   'src/protocol/index.ts': [
@@ -136,6 +136,8 @@ const ENTRIES: Record<string, string[]> = {
     'EventStream',
     'JsonPieces',
     'LogTexts',
+    'SHAPES',
+    'STATUS_OF_CODE',
     'StreamForm',
     'StreamsEnvelopes',
     'SubmitsQueries',

@@ -1,6 +1,6 @@
 /**
  * `nest-agent-query/protocol`: what a view of another protocol needs besides the package root. It submits queries and follows runs
- * through the endpoint of a module, and writes their logs in its own form.
+ * through the endpoint of a module, and writes their logs in its own form. The document of the endpoint is made with it too.
  *
  * WARNING: every name here is public. `test/public-surface.spec.ts` lists them.
  */
@@ -39,6 +39,8 @@ export {
   type ReceivedBody,
   rawRequest,
   rawResponse,
+  SHAPES,
+  STATUS_OF_CODE,
   StreamForm,
   StreamsEnvelopes,
   SubmitsQueries,

@@ -127,7 +127,12 @@ const SHAPE_OF_TYPE = {
   ),
 };
 
-/** The standard types that handlers emit: what they are checked for, and what the OpenAPI document says of them. */
+/**
+ * The standard types that handlers emit: what they are checked for, and what the OpenAPI document says of them.
+ *
+ * @example
+ * SHAPES.get('message')?.required; // { content: … }
+ */
 export const SHAPES: ReadonlyMap<string, Shape> = new Map(Object.entries(SHAPE_OF_TYPE));
 
 /** Whether the turn of a session keeps the envelopes of a type. */

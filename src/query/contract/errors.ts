@@ -2,7 +2,12 @@ import { STATUS_CODES } from 'node:http';
 import { HttpException } from '@nestjs/common';
 import type { ErrorCode, ErrorExtras, HostCode } from 'nest-agent-query-client';
 
-/** Every error by its stable code, with the HTTP status that it has before a stream has begun. */
+/**
+ * Every error by its stable code, with the HTTP status that it has before a stream has begun.
+ *
+ * @example
+ * STATUS_OF_CODE.at_capacity; // 503
+ */
 export const STATUS_OF_CODE = {
   invalid_json: 400,
   invalid_query: 400,

@@ -1,5 +1,5 @@
 import { Buffer } from 'node:buffer';
-import { type ExceptionFilter, Injectable, type InjectionToken } from '@nestjs/common';
+import { type ExceptionFilter, Injectable, type InjectionToken, type Type } from '@nestjs/common';
 import { ModuleRef } from '@nestjs/core';
 import type { BodyPlace } from '../body/places.js';
 import { QueryError } from '../contract/errors.js';
@@ -53,6 +53,11 @@ export class Endpoint {
     private readonly settings: Settings,
     private readonly observers: Observers,
   ) {}
+
+  /** The class of the option `kwargs`; undefined where the host has none. */
+  get kwargs(): Type | undefined {
+    return this.settings.kwargs?.type;
+  }
 
   /** Finds the owner of a request, as the option `owner` says. */
   async owner(request: HostRequest): Promise<string> {

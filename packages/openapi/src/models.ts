@@ -1,5 +1,5 @@
 import type { Type } from '@nestjs/common';
-import { SHAPES } from '../query/index.js';
+import { SHAPES } from 'nest-agent-query/protocol';
 import { QueryInputRequest, QueryResolvedInput } from './input-models.js';
 import {
   count,

@@ -1,5 +1,5 @@
 import { ApiHeader, ApiParam, ApiQuery } from '@nestjs/swagger';
-import type { ErrorCode } from '../query/index.js';
+import type { ErrorCode } from 'nest-agent-query';
 
 /* What several routes have: parameters, and what they refuse with. */
 

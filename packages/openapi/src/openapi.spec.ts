@@ -4,9 +4,10 @@ import { ApiProperty, ApiTags, DocumentBuilder, type OpenAPIObject, SwaggerModul
 import { Test } from '@nestjs/testing';
 import { Validator } from '@seriousme/openapi-schema-validator';
 import { IsNumber, IsOptional } from 'class-validator';
-import { adapterNamed, describeOnOneAdapter } from '../../test/support/host.js';
-import { message, QueryModule, STATUS_OF_CODE } from '../query/index.js';
-import { ask, ScriptedHandler } from '../testing/index.js';
+import { message, QueryModule } from 'nest-agent-query';
+import { STATUS_OF_CODE } from 'nest-agent-query/protocol';
+import { ask, ScriptedHandler } from 'nest-agent-query/testing';
+import { adapterNamed, describeOnOneAdapter } from '../../../test/support/host.js';
 import { describeQueryModules } from './index.js';
 
 class PaintKwargs {

@@ -1,6 +1,7 @@
 import { applyDecorators, type Type } from '@nestjs/common';
 import { ApiExtraModels, ApiResponse, getSchemaPath } from '@nestjs/swagger';
-import { type ErrorCode, STATUS_OF_CODE } from '../query/index.js';
+import type { ErrorCode } from 'nest-agent-query';
+import { STATUS_OF_CODE } from 'nest-agent-query/protocol';
 import { ENVELOPES, QueryProblem } from './models.js';
 
 const STREAM_EXAMPLE =

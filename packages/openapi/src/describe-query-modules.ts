@@ -2,7 +2,8 @@ import type { INestApplicationContext, Type } from '@nestjs/common';
 import { PATH_METADATA } from '@nestjs/common/constants.js';
 import { ModulesContainer } from '@nestjs/core';
 import { ApiTags } from '@nestjs/swagger';
-import { QueryModule, Settings } from '../query/index.js';
+import { QueryModule } from 'nest-agent-query';
+import { Endpoint } from 'nest-agent-query/protocol';
 import { OPERATIONS } from './operations.js';
 
 /** The key under which `ApiTags` keeps the tags of a controller. */
@@ -25,9 +26,9 @@ export function describeQueryModules(app: INestApplicationContext): void {
   const names = new Set<string>();
   for (const module of app.get(ModulesContainer, { strict: false }).values()) {
     if (module.metatype !== QueryModule) continue;
-    const settings = module.providers.get(Settings)?.instance as Settings | undefined;
+    const endpoint = module.providers.get(Endpoint)?.instance as Endpoint | undefined;
     for (const { metatype } of module.controllers.values()) {
-      if (metatype) describe(metatype as Type, settings?.kwargs?.type, names);
+      if (metatype) describe(metatype as Type, endpoint?.kwargs, names);
     }
   }
 }
