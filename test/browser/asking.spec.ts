@@ -17,6 +17,7 @@ import { eventuallyElsewhere } from '../support/conditions.js';
 import { ROOT } from '../support/documents.js';
 import { type Host, startHost } from '../support/host.js';
 import { runOf, sendChat, streamOf, textOf, user } from '../support/ai-sdk-chat.js';
+import { describeWithBrowser } from './shared-page.js';
 import { startBrowser } from './start-browser.mjs';
 
 const AXE = readFileSync(join(ROOT, 'test/browser/node_modules/axe-core/axe.min.js'), 'utf8');
@@ -81,9 +82,6 @@ async function* handler({ parts: [part] }: Query, context: QueryContext) {
     '```json\n' + JSON.stringify(answers.map(({ outcome, value }) => ({ outcome, value }))) + '\n```',
   );
 }
-
-// The package with the browser has it for Linux on x64 only.
-const describeWithBrowser = process.platform === 'linux' && process.arch === 'x64' ? describe : describe.skip;
 
 describeWithBrowser('A run that asks, on the page, in Chromium,', () => {
   let browser: Browser;

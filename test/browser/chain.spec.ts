@@ -8,6 +8,7 @@ import type { Browser, Page } from 'playwright-core';
 import { follow, get } from '../support/client.js';
 import { freePort } from '../support/free-port.mjs';
 import { type Service, startService } from '../support/service.js';
+import { describeWithBrowser } from './shared-page.js';
 import { startBrowser } from './start-browser.mjs';
 
 /** A tool that the caller executes. */
@@ -46,9 +47,6 @@ async function startModel() {
   };
   return { asked, url, stop };
 }
-
-// The package with the browser has it for Linux on x64 only.
-const describeWithBrowser = process.platform === 'linux' && process.arch === 'x64' ? describe : describe.skip;
 
 describeWithBrowser('An agent behind another service, on the page, in Chromium,', () => {
   let browser: Browser;

@@ -8,6 +8,7 @@ import { eventuallyElsewhere } from '../support/conditions.js';
 import { ROOT } from '../support/documents.js';
 import { type Host, startHost } from '../support/host.js';
 import { ScriptedAgent } from '../support/scripted-agent.js';
+import { describeWithBrowser } from './shared-page.js';
 import { startBrowser } from './start-browser.mjs';
 
 const AXE = readFileSync(join(ROOT, 'test/browser/node_modules/axe-core/axe.min.js'), 'utf8');
@@ -34,9 +35,6 @@ const WITHOUT_CHART = [
   '<table><tr><th>City</th><th>Orders</th></tr><tr><td colspan="2">Oslo</td></tr><tr><td>Lima</td><td>2</td></tr></table>',
   '<table><tr><th>City</th><th>Orders</th></tr><tr><td>Oslo</td><td>1</td></tr><tr><td>Lima</td><td>2</td></tr></table> After',
 ];
-
-// The package with the browser has it for Linux on x64 only.
-const describeWithBrowser = process.platform === 'linux' && process.arch === 'x64' ? describe : describe.skip;
 
 describeWithBrowser('A table of an answer as a chart, in Chromium,', () => {
   let browser: Browser;

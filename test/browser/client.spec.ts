@@ -1,36 +1,27 @@
 import { createHash } from 'node:crypto';
-import type { Browser, Page } from 'playwright-core';
+import type { Page } from 'playwright-core';
 import type * as AgentQuery from '../../packages/client/src/index.js';
 import { CORS_OPTIONS, message, type QueryModuleOptions, reasoning } from '../../src/index.js';
 import { CuttingProxy } from '../support/cutting-proxy.js';
 import { ADAPTERS, type Host, startAgent } from '../support/host.js';
 import { ScriptedAgent } from '../support/scripted-agent.js';
 import { ClientPage } from './client-page.js';
-import { startBrowser } from './start-browser.mjs';
+import { describeWithBrowser, sharePage } from './shared-page.js';
 
 /** What the page has loaded; the functions below execute in the page. */
 declare const agentQuery: typeof AgentQuery;
 
-// The package with the browser has it for Linux on x64 only.
-const describeWithBrowser = process.platform === 'linux' && process.arch === 'x64' ? describe : describe.skip;
-
 describeWithBrowser('The typed client in Chromium', () => {
-  let browser: Browser;
-  // One for all tests: this browser is a single process, and ends when a page is closed.
   let page: Page;
+  sharePage((opened) => (page = opened));
   let files: ClientPage;
 
   beforeAll(async () => {
     files = await ClientPage.start();
-    browser = await startBrowser();
-    page = await browser.newPage();
     await page.goto(files.origin);
     await page.waitForFunction(() => 'agentQuery' in globalThis);
   });
-  afterAll(async () => {
-    await browser.close();
-    await files.stop();
-  });
+  afterAll(() => files.stop());
 
   describe.each(ADAPTERS)('of a service on %s, on another origin,', (adapter) => {
     let host: Host;

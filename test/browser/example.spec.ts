@@ -3,30 +3,18 @@ import { readFileSync } from 'node:fs';
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
-import type { Browser, Page } from 'playwright-core';
+import type { Page } from 'playwright-core';
 import { CORS_OPTIONS, message, QueryError } from '../../src/index.js';
 import { ADAPTERS, type Host, startAgent } from '../support/host.js';
 import { ROOT } from '../support/documents.js';
 import { ScriptedAgent } from '../support/scripted-agent.js';
-import { startBrowser } from './start-browser.mjs';
+import { describeWithBrowser, sharePage } from './shared-page.js';
 
 const TYPES: Record<string, string> = { html: 'text/html; charset=utf-8', js: 'text/javascript' };
 
-// The package with the browser has it for Linux on x64 only.
-const describeWithBrowser = process.platform === 'linux' && process.arch === 'x64' ? describe : describe.skip;
-
 describeWithBrowser('The page of examples/browser, in Chromium', () => {
-  let browser: Browser;
-  // One for all tests: this browser is a single process, and ends when a page is closed.
   let page: Page;
-  const faults: string[] = [];
-
-  beforeAll(async () => {
-    browser = await startBrowser();
-    page = await browser.newPage();
-    page.on('pageerror', ({ message: fault }) => faults.push(fault));
-  });
-  afterAll(() => browser.close());
+  const faults = sharePage((opened) => (page = opened));
 
   describe.each(ADAPTERS)('on another origin than the endpoint, which is on %s,', (adapter) => {
     let pages: Server;

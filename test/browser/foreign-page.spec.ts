@@ -1,27 +1,19 @@
-import type { Browser, Page } from 'playwright-core';
+import type { Page } from 'playwright-core';
 import { message } from '../../src/index.js';
 import { ADAPTERS, type Host, startAgent } from '../support/host.js';
 import { ClientPage } from './client-page.js';
-import { startBrowser } from './start-browser.mjs';
-
-// The package with the browser has it for Linux on x64 only.
-const describeWithBrowser = process.platform === 'linux' && process.arch === 'x64' ? describe : describe.skip;
+import { describeWithBrowser, sharePage } from './shared-page.js';
 
 describeWithBrowser('A page of another origin, in Chromium,', () => {
-  let browser: Browser;
   let page: Page;
+  sharePage((opened) => (page = opened));
   let files: ClientPage;
 
   beforeAll(async () => {
     files = await ClientPage.start();
-    browser = await startBrowser();
-    page = await browser.newPage();
     await page.goto(files.origin);
   });
-  afterAll(async () => {
-    await browser.close();
-    await files.stop();
-  });
+  afterAll(() => files.stop());
 
   describe.each(ADAPTERS)('on %s', (adapter) => {
     let host: Host;

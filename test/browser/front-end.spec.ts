@@ -1,34 +1,23 @@
 import { join } from 'node:path';
 import { Module, UseGuards } from '@nestjs/common';
 import { AiSdkModule } from 'nest-agent-query-protocols/ai-sdk';
-import type { Browser, Page } from 'playwright-core';
+import type { Page } from 'playwright-core';
 import { AccessGuard, AccessModule, ownerOf } from '../../src/access/index.js';
 import { file, message, QueryError, QueryModule } from '../../src/index.js';
 import { asks, REFUND } from '../support/asking.js';
 import { FRONT_END, type FrontEnd, startFrontEnd, TOKENS } from '../support/front-end.js';
 import { ADAPTERS, type Host, startHost } from '../support/host.js';
 import { ScriptedAgent } from '../support/scripted-agent.js';
-import { startBrowser } from './start-browser.mjs';
+import { describeWithBrowser, sharePage } from './shared-page.js';
 
 /** `npm run browser` builds it. */
 const PAGE = join(FRONT_END, 'dist');
 
-// The package with the browser has it for Linux on x64 only.
-const describeWithBrowser = process.platform === 'linux' && process.arch === 'x64' ? describe : describe.skip;
-
 describeWithBrowser('The page of examples/front-end, in Chromium', () => {
-  let browser: Browser;
-  // One for all tests: this browser is a single process, and ends when a page is closed.
   let page: Page;
-  const faults: string[] = [];
+  const faults = sharePage((opened) => (page = opened));
 
-  beforeAll(async () => {
-    browser = await startBrowser();
-    page = await browser.newPage();
-    page.setDefaultTimeout(20_000);
-    page.on('pageerror', ({ message: fault }) => faults.push(fault));
-  });
-  afterAll(() => browser.close());
+  beforeAll(() => page.setDefaultTimeout(20_000));
 
   describe.each(ADAPTERS)('before a service on %s', (adapter) => {
     let agent: ScriptedAgent;

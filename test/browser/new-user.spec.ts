@@ -8,6 +8,7 @@ import { eventuallyElsewhere } from '../support/conditions.js';
 import { ROOT } from '../support/documents.js';
 import { type Host, startHost } from '../support/host.js';
 import { ScriptedAgent } from '../support/scripted-agent.js';
+import { describeWithBrowser } from './shared-page.js';
 import { startBrowser } from './start-browser.mjs';
 
 const AXE = readFileSync(join(ROOT, 'test/browser/node_modules/axe-core/axe.min.js'), 'utf8');
@@ -38,9 +39,6 @@ const drag = (type: 'dragover' | 'dragleave') => `{
   dataTransfer.items.add(new File(['a'], 'a.txt'));
   document.body.dispatchEvent(new DragEvent('${type}', { dataTransfer, bubbles: true, cancelable: true }));
 }`;
-
-// The package with the browser has it for Linux on x64 only.
-const describeWithBrowser = process.platform === 'linux' && process.arch === 'x64' ? describe : describe.skip;
 
 describeWithBrowser('What a new user sees of the page, in Chromium,', () => {
   let browser: Browser;

@@ -1,12 +1,12 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Controller, Get, Header, Module } from '@nestjs/common';
-import type { Browser, Page } from 'playwright-core';
+import type { Page } from 'playwright-core';
 import type * as AgentQuery from '../../packages/client/src/index.js';
 import { message, type Query, QueryModule } from '../../src/index.js';
 import { codeBlocks, ROOT } from '../support/documents.js';
 import { ADAPTERS, type Host, startHost } from '../support/host.js';
-import { startBrowser } from './start-browser.mjs';
+import { describeWithBrowser, sharePage } from './shared-page.js';
 
 const [PAGE] = codeBlocks('docs/client.md').filter(({ language }) => language === 'html');
 const CLIENT = readFileSync(join(ROOT, 'packages/client/dist/browser.js'), 'utf8');
@@ -26,21 +26,9 @@ class Files {
   }
 }
 
-// The package with the browser has it for Linux on x64 only.
-const describeWithBrowser = process.platform === 'linux' && process.arch === 'x64' ? describe : describe.skip;
-
 describeWithBrowser('The page without a bundler of docs/client.md, in Chromium,', () => {
-  let browser: Browser;
-  // One for all tests: this browser is a single process, and ends when a page is closed.
   let page: Page;
-  const faults: string[] = [];
-
-  beforeAll(async () => {
-    browser = await startBrowser();
-    page = await browser.newPage();
-    page.on('pageerror', ({ message: fault }) => faults.push(fault));
-  });
-  afterAll(() => browser.close());
+  const faults = sharePage((opened) => (page = opened));
 
   describe.each(ADAPTERS)('on %s,', (adapter) => {
     let host: Host;

@@ -27,6 +27,7 @@ import { ROOT } from '../support/documents.js';
 import { eventuallyElsewhere } from '../support/conditions.js';
 import { ADAPTERS, type Host, startHost } from '../support/host.js';
 import { ScriptedAgent } from '../support/scripted-agent.js';
+import { describeWithBrowser } from './shared-page.js';
 import { startBrowser } from './start-browser.mjs';
 
 const AXE = readFileSync(join(ROOT, 'test/browser/node_modules/axe-core/axe.min.js'), 'utf8');
@@ -88,9 +89,6 @@ const HOSTILE = `<div class="with-drawer"><div class="sidebar">Covered</div><div
 ls
 \`\`\`
 `;
-
-// The package with the browser has it for Linux on x64 only.
-const describeWithBrowser = process.platform === 'linux' && process.arch === 'x64' ? describe : describe.skip;
 
 describeWithBrowser('The page, in Chromium', () => {
   let browser: Browser;

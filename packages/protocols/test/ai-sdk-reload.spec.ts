@@ -5,32 +5,13 @@ import {
   type UIMessage,
   validateUIMessages,
 } from 'ai';
-import {
-  file,
-  log,
-  message,
-  type Question,
-  type QueryModuleOptions,
-  QueryError,
-  reasoning,
-  result,
-  source,
-  suggestions,
-  toolCall,
-  toolResult,
-  usage,
-} from 'nest-agent-query';
+import { message, type QueryModuleOptions, QueryError, toolCall, toolResult } from 'nest-agent-query';
 import { startChats } from '../../../test/support/ai-sdk-chat.js';
-import { asks, REFUND } from '../../../test/support/asking.js';
+import { asks, quarter, REFUND } from '../../../test/support/asking.js';
 import { eventually } from '../../../test/support/conditions.js';
 import { describeOnOneAdapter, type Host } from '../../../test/support/host.js';
 import { ScriptedAgent } from '../../../test/support/scripted-agent.js';
-
-const FORM: Question = { key: 'quarter', kind: 'input', message: 'Which quarter?' };
-
-/** The text of a message. */
-const textOf = ({ parts }: UIMessage) =>
-  parts.map((part) => (part.type === 'text' ? part.text : '')).join('');
+import { EVERY_TYPE, messageText } from './ai-sdk-messages.js';
 
 /** Messages as they are kept: without members that are undefined, and without the ids that clients choose. */
 const kept = (messages: UIMessage[]) =>
@@ -76,20 +57,7 @@ describeOnOneAdapter('A page with useChat that is loaded again, with %s', (adapt
     await start(async function* ({ parts }) {
       const [part] = parts;
       if (part?.type === 'text' && part.text === 'Nothing') return;
-      yield log('Begin');
-      yield reasoning('Hm.');
-      yield message('a');
-      yield message('b', { id: '2' });
-      yield toolCall('c1', 'search', { x: 1 });
-      yield toolCall('c2', 'search');
-      yield toolResult('c1', { hits: 1 });
-      yield toolResult('c2', 'No', { isError: true });
-      yield message('Done.');
-      yield source('https://example.com', { title: 'A' });
-      yield file({ name: 'a.txt', mimeType: 'text/plain', content: Buffer.from('x') });
-      yield result(1);
-      yield usage({ inputTokens: 1, outputTokens: 1 });
-      yield suggestions([{ text: 'More' }]);
+      yield* EVERY_TYPE;
       yield { type: 'weather', data: { sky: 'blue' } };
       yield toolCall('c3', 'search');
     });
@@ -121,7 +89,7 @@ describeOnOneAdapter('A page with useChat that is loaded again, with %s', (adapt
     await eventually(() => before.messages.length === 2);
     expect(await load()).toMatchObject([{ role: 'user', parts: [{ type: 'text', text: 'Hi' }] }]);
     const { chat, resumed } = await reload();
-    await eventually(() => chat.messages.length === 2 && textOf(chat.messages[1]!) === 'One ');
+    await eventually(() => chat.messages.length === 2 && messageText(chat.messages[1]!) === 'One ');
     call.emit(message('two.'));
     call.finish();
     await Promise.all([sent, resumed]);
@@ -188,7 +156,7 @@ describeOnOneAdapter('A page with useChat that is loaded again, with %s', (adapt
       call.emit(toolResult('call_9', 'paid'), message('Done.'));
       call.finish();
       await third.resumed;
-      await eventually(() => chat.status === 'ready' && textOf(chat.messages[1]!) === 'Wait.Done.');
+      await eventually(() => chat.status === 'ready' && messageText(chat.messages[1]!) === 'Wait.Done.');
       for (const messages of [chat.messages, third.chat.messages, await load()]) {
         expect(messages).toHaveLength(2);
         expect(messages[1]!.parts).toMatchObject([
@@ -207,7 +175,7 @@ describeOnOneAdapter('A page with useChat that is loaded again, with %s', (adapt
     await start();
     const sent = chatWith().sendMessage({ text: 'Hi' });
     const call = await agent.callFor('Hi');
-    const filled = asks(call, [FORM]);
+    const filled = asks(call, [quarter()]);
     await sent;
     const { chat, resumed } = await reload();
     await resumed;
@@ -293,7 +261,7 @@ describeOnOneAdapter('A page with useChat that is loaded again, with %s', (adapt
     ]);
     const [part] = chat.messages[0]!.parts as { url: string }[];
     expect(await (await fetch(new URL(part!.url, host.url))).text()).toBe('abc');
-    const answers = () => chat.messages.filter(({ role }) => role === 'assistant').map(textOf);
+    const answers = () => chat.messages.filter(({ role }) => role === 'assistant').map(messageText);
     await chat.regenerate();
     expect(answers()).toEqual(['0:a.txt text/plain 3+A', '1:B', '2:C']);
     await chat.sendMessage({ text: 'B2', messageId: chat.messages[2]!.id });
@@ -304,7 +272,7 @@ describeOnOneAdapter('A page with useChat that is loaded again, with %s', (adapt
     await again.sendMessage({ text: 'A2', messageId: again.messages[0]!.id });
     await again.sendMessage({ text: 'A3', messageId: again.messages[0]!.id });
     expect(again.status).toBe('ready');
-    expect((await load()).map(textOf)).toEqual(['A3', '0:A3']);
+    expect((await load()).map(messageText)).toEqual(['A3', '0:A3']);
   });
 
   it('shows how turns have ended', async () => {

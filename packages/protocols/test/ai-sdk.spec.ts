@@ -15,36 +15,26 @@ import {
   uiMessageChunkSchema,
 } from 'ai';
 import {
-  file,
   type HandlerFunction,
   isApproved,
-  log,
   message,
   type Question,
   type QueryModuleOptions,
   QueryError,
   reasoning,
-  result,
-  source,
-  suggestions,
   toolCall,
   toolResult,
-  usage,
 } from 'nest-agent-query';
 import { openStore } from '../../../src/stores/index.js';
 import { startChats, user } from '../../../test/support/ai-sdk-chat.js';
-import { asks, REFUND } from '../../../test/support/asking.js';
+import { asks, quarter, REFUND } from '../../../test/support/asking.js';
 import { eventually } from '../../../test/support/conditions.js';
 import { CuttingProxy } from '../../../test/support/cutting-proxy.js';
 import { describeOnOneAdapter, type Host } from '../../../test/support/host.js';
 import { ScriptedAgent } from '../../../test/support/scripted-agent.js';
+import { EVERY_TYPE, messageText } from './ai-sdk-messages.js';
 
-const FORM: Question = { key: 'quarter', kind: 'input', message: 'Which quarter?' };
 const OPEN: Question = { key: 'o', kind: 'tool', message: 'Open', toolCallId: 'call_o', name: 'open' };
-
-/** The text of a message. */
-const textOf = ({ parts }: UIMessage) =>
-  parts.map((part) => (part.type === 'text' ? part.text : '')).join('');
 
 describeOnOneAdapter('Clients of the AI SDK, with %s', (adapter) => {
   let agent: ScriptedAgent;
@@ -69,20 +59,7 @@ describeOnOneAdapter('Clients of the AI SDK, with %s', (adapter) => {
 
   it('understand each chunk, and make a message of them', async () => {
     await start(async function* () {
-      yield log('Begin');
-      yield reasoning('Hm.');
-      yield message('a');
-      yield message('b', { id: '2' });
-      yield toolCall('c1', 'search', { x: 1 });
-      yield toolCall('c2', 'search');
-      yield toolResult('c1', { hits: 1 });
-      yield toolResult('c2', 'No', { isError: true });
-      yield message('Done.');
-      yield source('https://example.com', { title: 'A' });
-      yield file({ name: 'a.txt', mimeType: 'text/plain', content: Buffer.from('x') });
-      yield result(1);
-      yield usage({ inputTokens: 1, outputTokens: 1 });
-      yield suggestions([{ text: 'More' }]);
+      yield* EVERY_TYPE;
       yield { type: 'weather', data: null };
     });
     const body = JSON.stringify({ id: 'c1', messages: [user('Hi')] });
@@ -132,7 +109,7 @@ describeOnOneAdapter('Clients of the AI SDK, with %s', (adapter) => {
       );
     });
     const chat = chatAt(host.url);
-    const answers = () => chat.messages.filter(({ role }) => role === 'assistant').map(textOf);
+    const answers = () => chat.messages.filter(({ role }) => role === 'assistant').map(messageText);
     await chat.sendMessage({ text: 'A' });
     await chat.sendMessage({ text: 'B' });
     await chat.sendMessage({ text: 'C' });
@@ -195,7 +172,7 @@ describeOnOneAdapter('Clients of the AI SDK, with %s', (adapter) => {
     const sent = chat.sendMessage({ text: 'Hi' });
     const call = await agent.callFor('Hi');
     call.emit(message('One'));
-    await eventually(() => chat.messages.length === 2 && textOf(chat.messages[1]!) === 'One');
+    await eventually(() => chat.messages.length === 2 && messageText(chat.messages[1]!) === 'One');
     await chat.stop();
     expect((await stop('c1')).status).toBe(204);
     await call.stopped;
@@ -265,7 +242,7 @@ describeOnOneAdapter('Clients of the AI SDK, with %s', (adapter) => {
     void chat.addToolApprovalResponse({ id: 'refund-881', approved: true, reason: 'Yes' });
     expect(await approved).toMatchObject([{ value: { approved: true, reason: 'Yes' } }]);
     call.emit(toolResult('call_9', 'paid'));
-    const filled = asks(call, [FORM]);
+    const filled = asks(call, [quarter()]);
     await eventually(
       () =>
         chat.status === 'ready' &&
@@ -276,7 +253,7 @@ describeOnOneAdapter('Clients of the AI SDK, with %s', (adapter) => {
     expect(await asks(call, [OPEN])).toMatchObject([{ value: { content: { opened: true } } }]);
     call.emit(toolResult('call_o', { opened: true }), message('Done.'));
     call.finish();
-    await eventually(() => chat.status === 'ready' && textOf(chat.messages.at(-1)!) === 'Wait.Done.');
+    await eventually(() => chat.status === 'ready' && messageText(chat.messages.at(-1)!) === 'Wait.Done.');
     expect(chat.messages).toHaveLength(2);
     expect(chat.messages[1]!.parts).toMatchObject([
       { type: 'step-start' },

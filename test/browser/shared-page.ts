@@ -1,0 +1,25 @@
+import type { Browser, Page } from 'playwright-core';
+import { startBrowser } from './start-browser.mjs';
+
+/** `describe` where there is the browser: its package has it for Linux on x64 only. */
+export const describeWithBrowser =
+  process.platform === 'linux' && process.arch === 'x64' ? describe : describe.skip;
+
+/**
+ * Opens a page before the tests of a suite, one for all of them: this browser is a single process, and ends when a page is closed.
+ *
+ * @param take gets the page
+ * @returns the errors of its scripts
+ */
+export function sharePage(take: (page: Page) => void): string[] {
+  const faults: string[] = [];
+  let browser: Browser;
+  beforeAll(async () => {
+    browser = await startBrowser();
+    const page = await browser.newPage();
+    page.on('pageerror', ({ message: fault }) => faults.push(fault));
+    take(page);
+  });
+  afterAll(() => browser.close());
+  return faults;
+}
