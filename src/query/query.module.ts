@@ -27,7 +27,12 @@ import { Clock } from './platform/clock.js';
 import { Connections } from './platform/connections.js';
 import { HostParsers } from './platform/host-parsers.js';
 import { refuseCircle } from './platform/waiting-providers.js';
-import { AgentHandler, type HandlerFunction } from './ports/agent-handler.js';
+import {
+  AgentHandler,
+  type HandlerFunction,
+  handlerOfFunction,
+  isHandlerClass,
+} from './ports/agent-handler.js';
 import type { RunListener } from './ports/run-listener.js';
 import { RunStore } from './ports/run-store.js';
 import { AgentService } from './runs/agent.service.js';
@@ -244,19 +249,10 @@ function handlerProviders(given: GivenHandler): Provider[] {
 }
 
 function handlerOf(handler: Exclude<GivenHandler, Type>): AgentHandler {
-  if (typeof handler === 'function') {
-    const { restarts, sessionErased } = handler as HandlerFunction;
-    const declared = { ...(restarts !== undefined && { restarts }), ...(sessionErased && { sessionErased }) };
-    return { handle: handler as HandlerFunction, ...declared };
-  }
+  if (typeof handler === 'function') return handlerOfFunction(handler as HandlerFunction);
   if (typeof (handler as Partial<AgentHandler> | undefined)?.handle === 'function')
     return handler as AgentHandler;
   throw new TypeError(
     'QueryModule: the option "handler" must be a class, an object with a method "handle", or a function.',
   );
-}
-
-/** The source text is tested, because a class may have `handle` as a property, which its prototype does not show. */
-function isHandlerClass(handler: GivenHandler): handler is Type<AgentHandler> {
-  return typeof handler === 'function' && /^class\b/.test(Function.prototype.toString.call(handler));
 }

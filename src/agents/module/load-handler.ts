@@ -3,7 +3,7 @@ import process from 'node:process';
 import { types } from 'node:util';
 import { type Exports, loadModule, ModuleFailure, type ModuleUse } from 'nest-agent-query-modules';
 import type { Type } from '@nestjs/common';
-import type { AgentHandler, HandlerFunction } from '../../query/index.js';
+import { type AgentHandler, type HandlerFunction, isHandlerClass } from '../../query/index.js';
 
 /** What a module may export as its default. */
 export type ModuleHandler = Type<AgentHandler> | AgentHandler | HandlerFunction;
@@ -28,11 +28,6 @@ export const HANDLER_USE: ModuleUse<ModuleHandler> = {
  */
 export function loadHandler(name: string): Promise<ModuleHandler> {
   return loadModule(name, HANDLER_USE);
-}
-
-/** Whether a handler is a class. The source text is tested, because a class may have `handle` as a property of its instances. */
-export function isClass(value: unknown): value is Type<AgentHandler> {
-  return typeof value === 'function' && /^class\b/.test(Function.prototype.toString.call(value));
 }
 
 function commandFor(path: string, flags: string): string {
@@ -67,21 +62,21 @@ function noHandler(exported: Exports, handler: unknown): string {
 }
 
 function kindOf(value: unknown): string {
-  if (isClass(value)) return `the class ${value.name}, which has no method "handle"`;
+  if (isHandlerClass(value)) return `the class ${value.name}, which has no method "handle"`;
   return value === null ? 'null' : `of the type ${typeof value}`;
 }
 
 function isHandler(value: unknown): value is ModuleHandler {
   if (typeof value !== 'function')
     return typeof (value as { handle?: unknown } | null | undefined)?.handle === 'function';
-  if (!isClass(value)) return true;
+  if (!isHandlerClass(value)) return true;
   const { handle } = value.prototype as { handle?: unknown };
   return typeof handle === 'function' || /\bhandle\s*=/.test(Function.prototype.toString.call(value));
 }
 
 /** The module exports `restarts` beside the handler. */
 function withRestarts(handler: ModuleHandler, restarts: unknown): ModuleHandler {
-  const target: object = isClass(handler) ? (handler.prototype as object) : handler;
+  const target: object = isHandlerClass(handler) ? (handler.prototype as object) : handler;
   Object.defineProperty(target, 'restarts', { value: restarts, configurable: true });
   return handler;
 }

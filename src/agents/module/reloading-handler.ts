@@ -4,12 +4,14 @@ import { ModuleRef } from '@nestjs/core';
 import {
   type AgentHandler,
   type HandlerAnswer,
+  handlerOfFunction,
+  isHandlerClass,
   type Query,
   type QueryContext,
   type SessionRef,
   settlesWithin,
 } from '../../query/index.js';
-import { HANDLER_USE, isClass, type ModuleHandler } from './load-handler.js';
+import { HANDLER_USE, type ModuleHandler } from './load-handler.js';
 import { ModuleVersion } from './module-version.js';
 
 /** How long a shutdown waits for the hooks of versions whose runs have ended. */
@@ -91,13 +93,7 @@ abstract class ReloadingHandler implements AgentHandler {
   }
 
   async #versionOf(handler: ModuleHandler): Promise<ModuleVersion> {
-    if (isClass(handler)) return new ModuleVersion(await this.moduleRef.create(handler));
-    if (typeof handler !== 'function') return new ModuleVersion(handler);
-    const { restarts, sessionErased } = handler;
-    return new ModuleVersion({
-      handle: handler,
-      ...(restarts !== undefined && { restarts }),
-      ...(sessionErased && { sessionErased }),
-    });
+    if (isHandlerClass(handler)) return new ModuleVersion(await this.moduleRef.create(handler));
+    return new ModuleVersion(typeof handler === 'function' ? handlerOfFunction(handler) : handler);
   }
 }

@@ -1,6 +1,13 @@
 import type { IncomingMessage, OutgoingHttpHeaders } from 'node:http';
 import { AgentQueryError } from 'nest-agent-query-client';
-import type { InputAnswer, InputRequest, QueryContext, Question, ResolvedInput } from '../../query/index.js';
+import {
+  type InputAnswer,
+  type InputRequest,
+  type QueryContext,
+  type Question,
+  QUESTION_MEMBERS,
+  type ResolvedInput,
+} from '../../query/index.js';
 import { askedWrongly, notAnswered } from './failures.js';
 import type { RemoteService } from './remote-service.js';
 import { repeated } from './repeated.js';
@@ -90,24 +97,10 @@ async function answerOnce(
 
 function questionOf(request: InputRequest): Question {
   const expiresInMs = Math.min(Math.max(Date.parse(request.expiresAt) - Date.now(), 1), LONGEST_MS);
-  const asked = Object.entries(request).filter(([name]) => Object.hasOwn(ASKED, name));
+  // A newer service may have further members.
+  const asked = Object.entries(request).filter(([name]) => Object.hasOwn(QUESTION_MEMBERS, name));
   return { ...Object.fromEntries(asked), key: request.id, expiresInMs } as Question;
 }
-
-/** The members that a question has in common with a request. A newer service may have further ones. */
-const ASKED: Record<keyof Question & keyof InputRequest, true> = {
-  kind: true,
-  message: true,
-  toolCallId: true,
-  name: true,
-  arguments: true,
-  schema: true,
-  url: true,
-  editable: true,
-  private: true,
-  hold: true,
-  onExpire: true,
-};
 
 function isAnswer(input: ResolvedInput): input is ResolvedInput & InputAnswer {
   return input.outcome === 'answered' || input.outcome === 'declined';

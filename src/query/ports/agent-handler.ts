@@ -1,3 +1,4 @@
+import type { Type } from '@nestjs/common';
 import type { Observable } from 'rxjs';
 import type { Envelope, InputRequest, ResolvedInput, Turn } from 'nest-agent-query-client';
 
@@ -133,6 +134,23 @@ export interface Question extends Pick<
   onExpire?: InputRequest['onExpire'];
 }
 
+/** The members of a question. */
+export const QUESTION_MEMBERS: Record<keyof Question, true> = {
+  key: true,
+  kind: true,
+  message: true,
+  toolCallId: true,
+  name: true,
+  arguments: true,
+  schema: true,
+  url: true,
+  editable: true,
+  private: true,
+  hold: true,
+  expiresInMs: true,
+  onExpire: true,
+};
+
 /**
  * Whether the answer to an `approval` allows the call. An outcome other than `answered` does not.
  *
@@ -164,6 +182,24 @@ export type HandlerFunction<K extends object = Record<string, unknown>> = ((
   readonly restarts?: number;
   readonly sessionErased?: (session: SessionRef) => void | Promise<void>;
 };
+
+/** A function as the other handlers are. */
+export function handlerOfFunction(handler: HandlerFunction): AgentHandler {
+  const { restarts, sessionErased } = handler;
+  return {
+    handle: handler,
+    ...(restarts !== undefined && { restarts }),
+    ...(sessionErased && { sessionErased }),
+  };
+}
+
+/**
+ * Whether a handler is a class. The source text is tested, because a class may have `handle` as a property, which its prototype
+ * does not show.
+ */
+export function isHandlerClass(handler: unknown): handler is Type<AgentHandler> {
+  return typeof handler === 'function' && /^class\b/.test(Function.prototype.toString.call(handler));
+}
 
 /**
  * Answers one query as a stream of envelopes. This is the port that users implement.

@@ -28,7 +28,6 @@ const OUTCOMES: InputOutcome[] = ['answered', 'declined', 'expired', 'superseded
 
 const RESULTS = ['waiting', 'delivered', 'failed'];
 
-/** The label of codes that hosts and their handlers choose: there may be any number of them. */
 /** The label of codes and models that hosts and their handlers choose: there may be any number of them. */
 const OTHER = 'other';
 

@@ -1,7 +1,7 @@
 import { Buffer } from 'node:buffer';
 import type { FieldError, InputAnswer, InputKind, InputRequest } from 'nest-agent-query-client';
 import { isInRange, type Range, rangeText, shown } from '../../options/table.js';
-import type { Question } from '../../ports/agent-handler.js';
+import { type Question, QUESTION_MEMBERS } from '../../ports/agent-handler.js';
 import type { NewRequest } from '../../ports/input-store.js';
 import type { SchemaCheck } from '../schema-checks.js';
 import { refuseUnknown } from '../../contract/unknown-members.js';
@@ -52,26 +52,10 @@ export async function requestsOf(
   return requests;
 }
 
-const QUESTION: Record<keyof Question, true> = {
-  key: true,
-  kind: true,
-  message: true,
-  toolCallId: true,
-  name: true,
-  arguments: true,
-  schema: true,
-  url: true,
-  editable: true,
-  private: true,
-  hold: true,
-  expiresInMs: true,
-  onExpire: true,
-};
-
 async function requestOf(question: Question, longestMs: number, check: SchemaCheck): Promise<NewRequest> {
   const { key, kind, message, toolCallId, name, arguments: args, schema, url } = question;
   const { expiresInMs = DAY_MS, onExpire = 'decline' } = question;
-  refuseUnknown(`The question ${shown(key)} cannot be asked`, question, QUESTION);
+  refuseUnknown(`The question ${shown(key)} cannot be asked`, question, QUESTION_MEMBERS);
   const fault = (what: string) => new TypeError(`The question ${shown(key)} cannot be asked: ${what}.`);
   if (typeof key !== 'string' || !KEY.test(key))
     throw fault('its key must have 1 to 200 characters, and no control characters');
