@@ -16,7 +16,6 @@ import { TLS_FILE } from './support/faulty-proxy.js';
 import { freePort } from './support/free-port.mjs';
 import { openDatabase } from './support/postgres.js';
 import {
-  hasProxy,
   NGINX_DIRECTORIES,
   pathOf,
   type ProxyProgram,
@@ -24,6 +23,7 @@ import {
   startCaddy,
   startHaproxy,
   startNginx,
+  withProxy,
 } from './support/real-proxies.js';
 import { type Service, startService } from './support/service.js';
 
@@ -339,12 +339,4 @@ describe.each(['nginx', 'haproxy', 'caddy'] as const)('The recipe of %s', (progr
 
 function inWords({ check, verdict, measured }: Finding): [string, string] {
   return [check, `${verdict}: ${measured}`];
-}
-
-/** A test that needs a proxy. It is skipped where there is none, unless `REQUIRE_PROXIES` is set, as in CI. */
-function withProxy(program: ProxyProgram, title: string, test: () => Promise<void>, withinMs?: number): void {
-  const reason = `${program} is not on this machine; it is in the package ${program} of Debian`;
-  const isRequired = process.env['REQUIRE_PROXIES'] !== undefined;
-  if (isRequired || hasProxy(program)) it(title, test, withinMs);
-  else it.skip(`${title} [skipped: ${reason}]`, test);
 }

@@ -1,35 +1,15 @@
-import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
-import { once } from 'node:events';
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
-import { connect } from 'node:net';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { eventuallyElsewhere } from './conditions.js';
-import { freePort } from './free-port.mjs';
+import { type RealProxy, schemeOf, startProxy } from './proxy-process.js';
 
-/** A program that tests find by a variable with its path, or else in `PATH`. */
-export type ProxyProgram = 'nginx' | 'haproxy' | 'caddy';
+export * from './further-proxies.js';
 
-/** A proxy in a process of its own. */
-export interface RealProxy {
-  url: string;
-  stop(): Promise<void>;
-}
-
-/** The program: its path in a variable such as `NGINX`, or its name. */
-export function pathOf(program: ProxyProgram): string {
-  return process.env[program.toUpperCase()] ?? program;
-}
-
-/** Whether a proxy is on this machine. */
-export function hasProxy(program: ProxyProgram): boolean {
-  try {
-    execFileSync(pathOf(program), [program === 'caddy' ? 'version' : '-v'], { stdio: 'ignore' });
-    return true;
-  } catch {
-    return false;
-  }
-}
+export {
+  hasProxy,
+  pathOf,
+  type ProxyProgram,
+  type RealProxy,
+  startProxy,
+  withProxy,
+} from './proxy-process.js';
 
 /** Lets nginx keep its temporary files in its own directory: /var/lib/nginx exists only where nginx is installed. */
 export const NGINX_DIRECTORIES = ['client_body', 'proxy', 'fastcgi', 'uwsgi', 'scgi']
@@ -43,15 +23,14 @@ export const NGINX_DIRECTORIES = ['client_body', 'proxy', 'fastcgi', 'uwsgi', 's
  * @param tls the file of a key and a certificate, for https
  * @param upstreams what stands before its `server`
  */
-export async function startNginx(
+export function startNginx(
   service: string,
   location: string,
   tls?: string,
   upstreams = '',
 ): Promise<RealProxy> {
-  return start(
+  return startProxy(
     'nginx',
-    tls === undefined ? 'http' : 'https',
     (port) => `
     daemon off; master_process off; pid nginx.pid; error_log stderr crit;
     events { worker_connections 256; }
@@ -66,6 +45,7 @@ export async function startNginx(
         location /api/ { proxy_pass ${service}/; ${location} }
       }
     }`,
+    { scheme: schemeOf(tls) },
   );
 }
 
@@ -76,9 +56,8 @@ export async function startNginx(
  * @param tls the file of a key and a certificate, for https
  */
 export function startHaproxy(service: string, rules: string, tls?: string): Promise<RealProxy> {
-  return start(
+  return startProxy(
     'haproxy',
-    tls === undefined ? 'http' : 'https',
     (port) => `
 global
   maxconn 256
@@ -92,6 +71,7 @@ listen all
   ${rules}
   server service ${new URL(service).host}
 `,
+    { scheme: schemeOf(tls) },
   );
 }
 
@@ -105,52 +85,5 @@ export function startCaddy(
   file: (address: string) => string,
   environment: Record<string, string> = {},
 ): Promise<RealProxy> {
-  return start('caddy', 'http', (port) => file(`http://127.0.0.1:${port}`), environment);
-}
-
-const ARGUMENTS: Record<ProxyProgram, (directory: string) => string[]> = {
-  nginx: (directory) => ['-p', directory, '-c', 'proxy.conf', '-e', 'stderr'],
-  haproxy: (directory) => ['-db', '-f', join(directory, 'proxy.conf')],
-  caddy: (directory) => ['run', '--adapter', 'caddyfile', '--config', join(directory, 'proxy.conf')],
-};
-
-async function start(
-  program: ProxyProgram,
-  scheme: string,
-  configuration: (port: number) => string,
-  environment: Record<string, string> = {},
-): Promise<RealProxy> {
-  const port = await freePort();
-  const directory = await mkdtemp(join(tmpdir(), `${program}-`));
-  await writeFile(join(directory, 'proxy.conf'), configuration(port));
-  const child = spawn(pathOf(program), ARGUMENTS[program](directory), {
-    stdio: ['ignore', 'ignore', 'pipe'],
-    // Caddy keeps files in these two.
-    env: { ...process.env, XDG_DATA_HOME: directory, XDG_CONFIG_HOME: directory, ...environment },
-  });
-  let errors = '';
-  child.stderr.on('data', (bytes: Buffer) => (errors += bytes.toString()));
-  await eventuallyElsewhere(() => {
-    if (child.exitCode !== null) throw new Error(`${program} ended:\n${errors}`);
-    return accepts(port);
-  });
-  return { url: `${scheme}://127.0.0.1:${port}`, stop: () => end(child, directory) };
-}
-
-async function end(child: ChildProcess, directory: string): Promise<void> {
-  child.kill('SIGTERM');
-  if (child.exitCode === null && child.signalCode === null) await once(child, 'exit');
-  await rm(directory, { recursive: true });
-}
-
-async function accepts(port: number): Promise<boolean> {
-  const socket = connect(port, '127.0.0.1');
-  try {
-    await once(socket, 'connect');
-    return true;
-  } catch {
-    return false;
-  } finally {
-    socket.destroy();
-  }
+  return startProxy('caddy', (port) => file(`http://127.0.0.1:${port}`), { environment });
 }
