@@ -54,8 +54,11 @@ export class SqlInputStore extends InputStore {
     const now = database.now();
     const limit = limits.of(run.module) ?? Infinity;
     const askIt = (db: Db) => ask(db, database.driver, run, asking, limit, this.outbox, now);
-    const asked = await database.persist(askIt, 'transaction');
+    const { ready, ...asked } = await database.persist(askIt, 'transaction');
     this.localRuns.drop(run);
+    // The handler of a run that has asked may wait in another process, and only that one may take it.
+    if (ready.some(({ startedAt }) => startedAt !== undefined))
+      database.driver.signals.send({ type: 'ready' });
     return asked;
   }
 

@@ -1,3 +1,4 @@
+import { EventEmitter } from 'node:events';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Signal, SignalReceiver } from '../ports/other-processes.js';
 import type { InputsResolved } from '../ports/input-store.js';
@@ -11,7 +12,7 @@ import { existingRun } from './run-view.js';
 
 const CANCELLED = { status: 'cancelled' } as const;
 
-/** The pause between two looks at a run that another process shall cancel: doubled each time, in milliseconds. */
+/** The longest pause between two looks at a run that another process shall cancel: doubled each time, in milliseconds. */
 const LOOK_MS = { least: 10, most: 250 };
 
 /** How many runs that wait in this process are looked at when signals were missed. */
@@ -19,6 +20,9 @@ const LOOKED_AT = 100;
 
 /** What this process and the others that share the store tell one another about runs. */
 export class Processes implements SignalReceiver {
+  /** Emits the id of a run of which there is news. Several callers may cancel the same run. */
+  readonly #news = new EventEmitter().setMaxListeners(0);
+
   constructor(
     private readonly services: RunnerServices,
     private readonly scheduler: Scheduler,
@@ -50,7 +54,8 @@ export class Processes implements SignalReceiver {
   receive(signal: Signal, from = ''): void {
     if (signal.type === 'ready') return this.scheduler.slots.ready();
     const runner = this.scheduler.get(signal.runId);
-    const group = this.services.groups.get(signal.runId);
+    const { groups, store } = this.services;
+    const group = groups.get(signal.runId);
     switch (signal.type) {
       case 'news':
         return this.#receiveNews(signal.runId, signal.slice);
@@ -65,7 +70,9 @@ export class Processes implements SignalReceiver {
       case 'detach':
         return runner?.disconnects.ignore();
       case 'cancel':
-        return runner?.stop(CANCELLED);
+        runner?.stop(CANCELLED);
+        // The process that asks for it waits for the end, whether anybody follows the run or not.
+        return void runner?.ended.then(() => store.signals.send({ type: 'news', runId: runner.id }));
     }
   }
 
@@ -116,7 +123,7 @@ export class Processes implements SignalReceiver {
         this.scheduler.get(run.id)?.stop(CANCELLED);
         store.signals.send({ type: 'cancel', runId: run.id });
       }
-      await delay(lookMs);
+      await this.#newsWithin(run.id, lookMs);
       lookMs = Math.min(2 * lookMs, LOOK_MS.most);
     }
   }
@@ -134,7 +141,8 @@ export class Processes implements SignalReceiver {
     const finished = await this.services.store.end(run, CANCELLED, new KeptAnswer().value);
     if (!finished) return false;
     const { inputs = [], next } = finished;
-    this.resolved({ run: finished.run, inputs, isReady: next !== undefined });
+    this.resolved({ run: finished.run, inputs, isReady: false });
+    if (next) this.scheduler.enqueued(undefined, next);
     return true;
   }
 
@@ -149,10 +157,20 @@ export class Processes implements SignalReceiver {
     return this.scheduler.get(runId)?.observation ?? new Observation(this.services.observers);
   }
 
+  /** Waits for news of a run, but not longer: a signal may be lost. */
+  async #newsWithin(runId: string, ms: number): Promise<void> {
+    const news = new AbortController();
+    const receive = () => news.abort();
+    this.#news.once(runId, receive);
+    await delay(ms, undefined, news).catch(() => undefined);
+    this.#news.off(runId, receive);
+  }
+
   #receiveNews(runId: string, slice?: LogSlice): void {
     const group = this.services.groups.get(runId);
     if (slice) group?.offer(slice);
     else group?.notify();
+    if (this.#news.listenerCount(runId) > 0) this.#news.emit(runId);
     void this.#look(runId);
   }
 
@@ -166,5 +184,7 @@ export class Processes implements SignalReceiver {
     // The questions of its handler are in the store. An earlier attempt waits for the answers of a later one in vain.
     if (runner.isAsking && (found.end || found.attempt !== runner.attempt))
       this.scheduler.lose(runId, found.end);
+    // All is answered. No other process may take a run whose handler waits here.
+    else if (runner.isAsking && found.status === 'waiting') this.scheduler.slots.ready();
   }
 }

@@ -94,8 +94,8 @@ export type NewRun = Pick<RunRecord, 'id' | 'owner' | 'sessionId' | 'detached' |
 export interface RunnerEvents<Runner> {
   /** The run asks: its slot is free. */
   paused(runner: Runner, survives: boolean): void;
-  /** The run has left this process. `isAnotherReady`: a run became ready by that, which may be this one again. */
-  finished(runner: Runner, isAnotherReady: boolean): void;
+  /** The run has left this process. `next`: a run that became ready by that, which may be this one again. */
+  finished(runner: Runner, next: RunRecord | undefined): void;
   /** An overdue handler has stopped. */
   stoppedLate(runner: Runner): void;
 }

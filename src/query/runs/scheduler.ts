@@ -101,10 +101,14 @@ export class Scheduler implements RunnerEvents<Runner> {
    * A run waits. If this process has no slot for it, another one may.
    *
    * @param freed a slot that is released for it. Default: none
+   * @param run the run, if it may have asked: then its handler may wait in another process, and only that one may take it
    */
-  enqueued(freed?: Slot): void {
+  enqueued(freed?: Slot, run?: RunRecord): void {
+    const { dispatcher, store } = this.services;
     this.slots.ready(freed);
-    if (this.slots.hasReady) this.services.dispatcher.offer();
+    if (this.slots.hasReady) dispatcher.offer();
+    if (run?.startedAt !== undefined && !this.#alive.has(run.id))
+      store.signals.send({ type: 'news', runId: run.id });
   }
 
   /** Drops a run: the store did not admit it, or another process has it. */
@@ -132,9 +136,9 @@ export class Scheduler implements RunnerEvents<Runner> {
     this.enqueued(slot);
   }
 
-  finished(runner: Runner, isAnotherReady: boolean): void {
+  finished(runner: Runner, next: RunRecord | undefined): void {
     const slot = this.#remove(runner);
-    if (isAnotherReady) this.enqueued(slot);
+    if (next) this.enqueued(slot, next);
     else slot?.release();
   }
 

@@ -38,6 +38,7 @@ const BATCH = 100;
 /**
  * Lets a run ask that this process executes. This is the body of one transaction, and it is repeatable: with the same `now`.
  *
+ * @returns the envelope and its number; and the runs that became ready in the place of this one
  * @throws {QueryError} see `InputStore.ask`
  */
 export async function ask(
@@ -48,14 +49,14 @@ export async function ask(
   limit: number,
   outbox: Outbox,
   now: number,
-): Promise<{ text: string; seq: number }> {
+): Promise<{ text: string; seq: number; ready: RunRecord[] }> {
   const { id, process, attempt, record, logExtent: log } = run;
   const seq = log.last + 1;
   const known = await inputsOf(db, id);
   const repeated = known.find(({ request }) => request.id === asking.requests[0]!.id);
   const at = repeated?.askedAt ?? pausedAt(now, known);
   const { requests, text } = askedAt(at, asking);
-  if (repeated) return { text, seq };
+  if (repeated) return { text, seq, ready: [] };
   refuseToAsk(await countAsking(db, record.owner, asking.maxAsking), asking.maxAsking);
   const owner = ownerRefOf(record.owner, run.module);
   if (limit !== Infinity) await lockOwners(db, driver, owner.key);
@@ -85,8 +86,8 @@ export async function ask(
     inputs: requests.map((each) => each.id),
   };
   await insertDeliveries(db, driver, outbox.rowsOf(run.module, event));
-  if (limit !== Infinity) await balance(db, driver, owner, limit, now);
-  return { text, seq };
+  const ready = limit === Infinity ? [] : await balance(db, driver, owner, limit, now);
+  return { text, seq, ready };
 }
 
 /**

@@ -140,3 +140,27 @@ describe('A run that asks, among several processes', () => {
     });
   });
 });
+
+describe('A run that was answered, and waits for the limit of its owner', () => {
+  // No heartbeat looks for what signals say: it would come after minutes.
+  const suite = clusterSuite({ a: {}, b: {} }, { leaseMs: 1_800_000, runs: { maxRunningPerOwner: 1 } });
+
+  it.each([
+    ['ends', { emit: 1 }],
+    ['asks', { ask: 'other' }],
+  ])(promise('asking.elsewhere', 'as soon as a run of another process %s'), async (gate, next) => {
+    const { cluster } = suite;
+    const [a, b] = [cluster.member('a'), cluster.member('b')];
+    const asked = cluster.ask(a, { steps: [{ ask: 'k' }] });
+    await asked.until('input_required');
+    const running = cluster.ask(b, { steps: [{ gate }, next] });
+    await cluster.gates.reached(gate);
+    expect((await answer(b, asked.runId!, 'k')).status).toBe(200);
+    await asked.until('input_resolved');
+    cluster.gates.open(gate);
+    await asked.ended;
+    expect(asked.contents).toEqual(['k answered true ']);
+    if ('ask' in next) await answer(a, running.runId!, 'other');
+    await running.ended;
+  });
+});

@@ -6,9 +6,10 @@ import { clusterSuite } from '../../support/cluster/suite.js';
 import { promise } from '../../promises.js';
 
 describe('Two processes', () => {
+  // No heartbeat looks for what signals say: it would come after minutes.
   const suite = clusterSuite(
     { a: {}, b: {} },
-    { runs: { stopDeadlineMs: 500, disconnect: { graceMs: 500 } } },
+    { leaseMs: 1_800_000, runs: { stopDeadlineMs: 500, disconnect: { graceMs: 500 } } },
   );
   let cluster: Cluster;
   let a: Member;
@@ -66,6 +67,21 @@ describe('Two processes', () => {
     const again = await cancel(b.url, asked.runId!);
     expect(again.status).toBe(200);
     cluster.gates.open('deaf');
+  });
+
+  it(promise('asking.elsewhere', 'as soon as the signal of the answer comes'), async () => {
+    const asked = cluster.ask(a, { steps: [{ ask: 'first' }, { ask: 'second' }, { emit: 1 }] });
+    for (const id of ['first', 'second']) {
+      await asked.until(`"${id}"`);
+      const answers = [{ id, outcome: 'answered', value: { approved: true } }];
+      const path = `/query/${asked.runId}/inputs`;
+      const reply = await request(b.url, { path }, JSON.stringify({ answers }));
+      expect(reply.status).toBe(200);
+      await reply.whole();
+      await asked.until(`${id} answered true `);
+    }
+    await asked.ended;
+    expect(asked.contents).toEqual(['first answered true ', 'second answered true ', '1 ']);
   });
 
   it(promise('cluster.erase'), async () => {

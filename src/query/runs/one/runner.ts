@@ -266,7 +266,7 @@ export class Runner implements LiveRun {
       const { owner, sessionId } = observed(finished.run);
       await services.tellErased({ owner, id: sessionId! });
     }
-    this.events.finished(this, isHandedOver || finished?.next !== undefined);
+    this.events.finished(this, isHandedOver ? this.#record : finished?.next);
     this.#resolveEnded(finished && { run: finished.run, stopped });
   }
 
