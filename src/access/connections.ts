@@ -1,5 +1,6 @@
 import type http from 'node:http';
 import { BlockList, isIPv4, isIPv6, type Socket } from 'node:net';
+import ipaddr from 'ipaddr.js';
 import { defaultsOf, OPTIONS, withDefaults } from '../query/index.js';
 
 /** Limits of the connections of a server. */
@@ -114,11 +115,6 @@ function networksOf(proxies: readonly string[]): BlockList {
 
 /** One customer usually has all addresses of an IPv6 network of 64 bits. */
 function networkOf(address: string): string {
-  const ipv4 = /^::ffff:(\d+\.\d+\.\d+\.\d+)$/i.exec(address)?.[1];
-  if (ipv4 !== undefined || !isIPv6(address)) return ipv4 ?? address;
-  const [head = '', tail] = address.split('%', 1)[0]!.split('::');
-  const first = head.split(':').filter((group) => group !== '');
-  const last = (tail ?? '').split(':').filter((group) => group !== '');
-  const zeros = tail === undefined ? 0 : 8 - first.length - last.length;
-  return [...first, ...Array<string>(zeros).fill('0'), ...last].slice(0, 4).join(':');
+  const parsed = ipaddr.process(address);
+  return 'parts' in parsed ? parsed.parts.slice(0, 4).join(':') : parsed.toString();
 }
