@@ -1,18 +1,16 @@
-import type { Query, QueryContext, QueryPart, ResolvedInput, Turn } from '../../query/index.js';
+import type {
+  FilePart,
+  Query,
+  QueryContext,
+  QueryPart,
+  ResolvedInput,
+  TextPart,
+  Turn,
+} from '../../query/index.js';
 import type { Pause } from './pause.js';
 
 /** A part of a query, as a program reads it. */
-type ProgramPart =
-  | { type: 'text'; text: string }
-  | {
-      type: 'file';
-      name: string;
-      mimeType: string;
-      detectedMimeType?: string;
-      size: number;
-      sha256: string;
-      path: string;
-    };
+type ProgramPart = TextPart | (Omit<FilePart, 'file'> & { size: number; path: string });
 
 /** A query, as a program reads it. Members are only ever added. */
 interface ProgramQuery {
