@@ -64,10 +64,13 @@ function exchange({ target, diagnosticPath, heads }: Caller, socket: tls.TLSSock
     recording.end('cut');
   };
   session.on('error', fail);
+  const body = bodyOf(TIMETABLE);
   const request = session.request({
     ':method': 'POST',
     ':path': diagnosticPath,
     'content-type': 'application/json',
+    // As browsers do. lighttpd refuses a request without it, and with HTTP/2 alone.
+    'content-length': Buffer.byteLength(body),
     accept: 'text/event-stream',
     ...target.headers,
   });
@@ -75,6 +78,6 @@ function exchange({ target, diagnosticPath, heads }: Caller, socket: tls.TLSSock
   request.on('response', (headers) => heads.push(recording.head(headers[':status'] ?? 0, headers)));
   request.on('data', (bytes: Buffer) => recording.piece(bytes));
   request.on('end', () => recording.end('whole'));
-  request.end(bodyOf(TIMETABLE));
+  request.end(body);
   return recording.ended;
 }
