@@ -122,6 +122,17 @@ describe('The tables of other protocols', () => {
   });
 });
 
+describe('The table of last events', () => {
+  const named = tableOf('View');
+  const cells = [...TABLES.ends.values(), ...TABLES.pauses.values()];
+
+  it.each(PROTOCOLS.map(({ name }) => name))('has all with which a response ends in %s', (name) => {
+    const last = cells.map((row) => typesIn(row.get(name)!).at(-1)!);
+    const types = typesIn(named.get(name)!.get('Last event')!).filter((type) => !type.startsWith('TASK_'));
+    expect(types.sort()).toEqual([...new Set(last)].sort());
+  });
+});
+
 describeOnOneAdapter('In other protocols, on %s', (adapter) => {
   let host: Host;
   const start = (configure?: Configure) => {
