@@ -303,8 +303,11 @@ async function ask(url: string): Promise<number> {
   return response.status;
 }
 
+/** Those that can check a file without executing it. */
+type Checked = 'nginx' | 'haproxy' | 'caddy';
+
 /** Lets a proxy check a whole recipe, with a certificate that is there. Throws what the proxy says against it. */
-async function check(program: ProxyProgram): Promise<void> {
+async function check(program: Checked): Promise<void> {
   const recipe = recipeOf(program).replace(/\/etc\/\S+\.pem/g, TLS_FILE);
   const directory = await mkdtemp(join(tmpdir(), `${program}-`));
   const path = join(directory, 'recipe.conf');

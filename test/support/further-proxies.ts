@@ -171,8 +171,9 @@ ${rules}
  * Starts Traffic Server before a service, with the files of its package.
  *
  * @param records lines of its `records.config`
+ * @param access its `ip_allow.yaml`; by default that of its package
  */
-export function startTrafficServer(service: string, records = ''): Promise<RealProxy> {
+export function startTrafficServer(service: string, records = '', access?: string): Promise<RealProxy> {
   const here = (directory: string) =>
     [
       'prefix',
@@ -204,6 +205,7 @@ ${records}
 `,
       'remap.config': `map / ${service}/\n`,
       'storage.config': `${directory} 16M\n`,
+      ...(access !== undefined && { 'ip_allow.yaml': access }),
     }),
   });
 }
