@@ -24,6 +24,7 @@ const PROGRAMS = {
   chaos: [['run', 'chaos']],
   matrix: [['run', 'matrix']],
   hosts: [['run', 'hosts']],
+  proxies: [['run', 'proxies', '--', '--check']],
   release: [['run', 'release', '--', '--dry-run']],
 };
 

@@ -1,9 +1,11 @@
-import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
+import { type ChildProcess, execFileSync, spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
+import { readFileSync } from 'node:fs';
 import { chmod, cp, mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { connect } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { gunzipSync } from 'node:zlib';
 import { eventuallyElsewhere } from './conditions.js';
 import { freePort } from './free-port.mjs';
 
@@ -100,6 +102,37 @@ const PROGRAMS = {
     arguments: (_file, directory) => [`--run-root=${join(directory, 'runroot.yaml')}`],
     prepare: (directory) => cp(`${PACKAGES}/etc/trafficserver`, directory, { recursive: true }),
   },
+  hitch: {
+    executable: 'hitch',
+    version: '--version',
+    debian: 'hitch',
+    arguments: (file) => [`--config=${file}`],
+  },
+  // It prints no version. Without a server it says how it is used, and ends.
+  pen: {
+    executable: 'pen',
+    version: '-h',
+    debian: 'pen',
+    arguments: (file, _directory, port) => ['-f', '-F', file, `127.0.0.1:${port}`],
+  },
+  stunnel: {
+    executable: 'stunnel4',
+    version: '-version',
+    debian: 'stunnel4',
+    arguments: (file) => [file],
+  },
+  tinyproxy: {
+    executable: 'tinyproxy',
+    version: '-v',
+    debian: 'tinyproxy-bin',
+    arguments: (file) => ['-d', '-c', file],
+  },
+  privoxy: {
+    executable: 'privoxy',
+    version: '--version',
+    debian: 'privoxy',
+    arguments: (file) => ['--no-daemon', file],
+  },
 } satisfies Record<string, Program>;
 
 /** A program that tests find by a variable with its path, or else in `PATH`. */
@@ -108,6 +141,29 @@ export type ProxyProgram = keyof typeof PROGRAMS;
 /** The program: its path in a variable such as `NGINX`, or its name. */
 export function pathOf(program: ProxyProgram): string {
   return process.env[program.toUpperCase()] ?? PROGRAMS[program].executable;
+}
+
+/** The version of a proxy, such as `1.22.1`, as the program says it, or the package of one that does not. */
+export function versionOf(program: ProxyProgram): string {
+  const { debian, version } = PROGRAMS[program];
+  const said = outputOf(pathOf(program), version);
+  return versionIn(program === 'pen' ? changelogOf(debian) : said);
+}
+
+function outputOf(path: string, argument: string): string {
+  const { stdout, stderr, error } = spawnSync(path, [argument], { encoding: 'utf8' });
+  if (error) throw new Error(`The program ${path} is not on this machine. .ci/unpack DIRECTORY all gets it.`);
+  return `${stdout}${stderr}`;
+}
+
+function versionIn(text: string): string {
+  const [version] = /\d+(?:\.\d+)+/.exec(text) ?? [];
+  if (version === undefined) throw new Error(`There is no version in: ${text}`);
+  return version;
+}
+
+function changelogOf(debian: string): string {
+  return gunzipSync(readFileSync(`${PACKAGES}/usr/share/doc/${debian}/changelog.Debian.gz`)).toString();
 }
 
 /** Whether a proxy is on this machine. */

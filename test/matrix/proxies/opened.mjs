@@ -1,0 +1,47 @@
+/** What a program has started, so that it leaves no process behind, however it ends. */
+export class Opened {
+  #starting = new Set();
+  #isOver = false;
+
+  /**
+   * Starts something, and keeps it.
+   *
+   * @param start returns a promise of something with `stop`
+   * @returns what was started
+   * @throws Error if everything is being stopped
+   */
+  async keep(start) {
+    if (this.#isOver) throw new Error('Everything is being stopped.');
+    const starting = start();
+    this.#starting.add(starting);
+    return starting;
+  }
+
+  /** Stops one thing before the others. */
+  async stop(started) {
+    for (const starting of this.#starting) {
+      if ((await settled(starting)) !== started) continue;
+      this.#starting.delete(starting);
+      await started.stop();
+    }
+  }
+
+  /** Stops everything, also what is only being started. Nothing can be started after it. */
+  async stopAll() {
+    this.#isOver = true;
+    const all = [...this.#starting];
+    this.#starting.clear();
+    await Promise.all(all.map(async (starting) => (await settled(starting))?.stop()));
+  }
+}
+
+const settled = (starting) => starting.catch(() => undefined);
+
+/** Does something with each of a list, with so many of them at a time. */
+export async function eachOf(list, atOnce, work) {
+  const left = list.values();
+  const workInTurn = async () => {
+    for (const each of left) await work(each);
+  };
+  await Promise.all(Array.from({ length: Math.min(atOnce, list.length) }, workInTurn));
+}
