@@ -70,7 +70,10 @@ export class AppModule {
     );
     // Not the URL itself: it may contain a password.
     const store = await configured('DATABASE_URL names no database that can be used.', () =>
-      openStore(database, { retention: retentionOptions(environment) }),
+      openStore(database, {
+        retention: retentionOptions(environment),
+        postgres: { directUrl: environment.DATABASE_DIRECT_URL || undefined },
+      }),
     );
     const access = credentials(environment);
     const tracers = await Promise.all(agents.map(loadTracer));

@@ -205,6 +205,17 @@ describe('The environment of the service', () => {
     expect(faultsOf({ ...shared, QUEUE_URL: 'redis://host', ROLE: 'worker' })).toEqual([]);
   });
 
+  it('refuses DATABASE_DIRECT_URL where it has no effect, or another form, and does not repeat it', () => {
+    const DATABASE_DIRECT_URL = 'mysql://me:secret@host/database';
+    expect(faultsOf({ DATABASE_DIRECT_URL })).toEqual([
+      'DATABASE_DIRECT_URL has no effect with a DATABASE_URL that belongs to one process. ' +
+        'Unset DATABASE_DIRECT_URL, or let DATABASE_URL name a Postgres database.',
+      'DATABASE_DIRECT_URL must be postgres://<user>@<host>/<database>.',
+    ]);
+    const DATABASE_URL = 'postgres://user@pooler/database';
+    expect(faultsOf({ DATABASE_URL, DATABASE_DIRECT_URL: 'postgres://user@server/database' })).toEqual([]);
+  });
+
   it.each(['0.0.0.0', '::', '192.168.1.7', 'agent.example.com', '127.0.0.1.example.com'])(
     'refuses to listen on %s without credentials',
     (host) => {

@@ -78,8 +78,9 @@ export function otherVariables(variables: NodeJS.ProcessEnv = process.env): Node
 
 /** Variables that have no effect, or are not safe, with the values of others. */
 function contradictions(environment: Environment): string[] {
-  const { HOST, ACCESS, DATABASE_URL, QUEUE_URL, ROLE, RETENTION_FILE_MS } = environment;
-  const isShared = /^postgres(ql)?:/.test(DATABASE_URL);
+  const { HOST, ACCESS, DATABASE_URL, DATABASE_DIRECT_URL, QUEUE_URL, ROLE, RETENTION_FILE_MS } = environment;
+  const isPostgres = (url: string) => /^postgres(ql)?:/.test(url);
+  const isShared = isPostgres(DATABASE_URL);
   const isOpen = !hasCredentials(environment);
   const isLocal = isLocalOnly(environment);
   const faults: [boolean, string][] = [
@@ -117,6 +118,15 @@ function contradictions(environment: Environment): string[] {
       DATABASE_URL === 'memory:' && RETENTION_FILE_MS !== undefined,
       'RETENTION_FILE_MS has no effect with DATABASE_URL=memory:, which keeps a file as long as its session. ' +
         'Unset RETENTION_FILE_MS, or let DATABASE_URL name a file or a Postgres database.',
+    ],
+    [
+      DATABASE_DIRECT_URL !== '' && !isShared,
+      'DATABASE_DIRECT_URL has no effect with a DATABASE_URL that belongs to one process. ' +
+        'Unset DATABASE_DIRECT_URL, or let DATABASE_URL name a Postgres database.',
+    ],
+    [
+      DATABASE_DIRECT_URL !== '' && !isPostgres(DATABASE_DIRECT_URL),
+      'DATABASE_DIRECT_URL must be postgres://<user>@<host>/<database>.',
     ],
     [
       QUEUE_URL !== '' && !isShared,

@@ -91,6 +91,7 @@ export const VARIABLES = {
       flag: '--database',
     },
   ),
+  DATABASE_DIRECT_URL: service(text(), 'Postgres without its pooler, for signals', 'url'),
   QUEUE_URL: service(text(), 'what brings waiting runs to free slots', 'url', {
     flag: '--queue',
   }),

@@ -51,7 +51,10 @@ const POSTGRES_OPTIONS: Record<keyof PostgresOptions, true> = {
   poolSize: true,
   statementTimeoutMs: true,
   connectTimeoutMs: true,
+  directUrl: true,
 };
+
+const POSTGRES_URL = /^postgres(ql)?:\/\//;
 
 const WAIT_MS = 30_000;
 const RETRY_MS = 250;
@@ -87,7 +90,11 @@ export async function openStore(url: string, options: StoreOptions = {}): Promis
   refuseUnknown('openStore: postgres', options.postgres, POSTGRES_OPTIONS);
   if (url === 'memory:') return openMemory(options);
   if (url.startsWith('file:')) return openFile(pathOf(url), options);
-  if (/^postgres(ql)?:\/\//.test(url)) return openPostgres(new URL(url), options);
+  const direct = options.postgres?.directUrl;
+  // Not the URL itself: it may contain a password.
+  if (direct !== undefined && !(POSTGRES_URL.test(direct) && URL.canParse(direct)))
+    throw new Error('postgres.directUrl must be postgres://<user>@<host>/<database>.');
+  if (POSTGRES_URL.test(url)) return openPostgres(new URL(url), options);
   // Not the URL itself: it may contain a password.
   const scheme = /^[a-z][a-z0-9+.-]*:/i.exec(url)?.[0];
   throw new Error(

@@ -1,3 +1,5 @@
+import type pg from 'pg';
+
 /** A pool of `pg`, as far as it is used, and the schema that the URL names. */
 export interface OpenPool {
   pool: {
@@ -32,14 +34,23 @@ export async function postgresPool(url: string): Promise<OpenPool> {
   if (!/^postgres(ql)?:\/\//.test(url) || !URL.canParse(url))
     // Not the URL itself: it may contain a password.
     throw new Error('The URL of the database must be postgres://<user>@<host>/<database>.');
-  const { openPool, serverOf } = await import('./drivers/postgres-connections.js');
+  const { PostgresConnections, serverOf } = await import('./drivers/postgres-connections.js');
   const { config, schema } = serverOf(new URL(url));
-  const pool = openPool({
-    ...config,
-    max: POOL_SIZE,
-    connectionTimeoutMillis: ANSWER_MS,
-    statement_timeout: ANSWER_MS,
-    query_timeout: ANSWER_MS,
-  });
-  return { pool, schema, close: () => pool.end() };
+  const connections = new PostgresConnections(
+    { ...config, max: POOL_SIZE, connectionTimeoutMillis: ANSWER_MS, query_timeout: ANSWER_MS },
+    { statement_timeout: ANSWER_MS },
+  );
+  // Without the name that the package for limits gives a statement: the server connection of a pooler may not know it.
+  const query = async (statement: string | object) => {
+    const { text, values } = (
+      typeof statement === 'string' ? { text: statement } : statement
+    ) as pg.QueryConfig;
+    const connection = await connections.connect();
+    try {
+      return await connection.query<unknown>(text, values ?? []);
+    } finally {
+      connection.release();
+    }
+  };
+  return { pool: { query }, schema, close: () => connections.end() };
 }

@@ -5,12 +5,16 @@ import { Followers } from './followers.js';
 /** How often a process says which runs it follows, and looks at their logs in case that a signal was lost. */
 const ROUND_MS = 5_000;
 
+/** How often it looks while signals do not arrive: after so many milliseconds for each follower, in this range. */
+const LOOK_MS = { each: 10, least: 500, most: ROUND_MS };
+
 /** The followers of all runs that somebody follows, or that this process has. */
 export class FollowerGroups {
   /** How many callers of this process follow runs. */
   size = 0;
   readonly #groups = new Map<string, Followers>();
   #timer: NodeJS.Timeout | undefined;
+  #roundAt = performance.now();
 
   /** @param store has the logs. What others are told is what it returns at once: what it has in memory */
   constructor(
@@ -23,7 +27,7 @@ export class FollowerGroups {
     if (!group) {
       group = new Followers(run, this);
       this.#groups.set(run.id, group);
-      if (this.store.signals.isShared) this.#timer ??= setInterval(() => this.#round(), ROUND_MS).unref();
+      if (this.store.signals.isShared) this.#timer ??= this.#later();
     }
     return group;
   }
@@ -44,24 +48,43 @@ export class FollowerGroups {
   remove({ run }: Followers): void {
     this.#groups.delete(run.id);
     if (this.#groups.size > 0) return;
-    clearInterval(this.#timer);
+    clearTimeout(this.#timer);
     this.#timer = undefined;
   }
 
   /** Signals may have been lost: all followers of runs in other processes look at the log. */
   catchUp(): void {
-    for (const group of this.#groups.values()) {
-      if (!group.isElsewhere) continue;
+    for (const group of this.#elsewhere()) {
       group.report();
       group.notify();
     }
   }
 
   disconnectElsewhere(): void {
-    for (const group of this.#groups.values()) if (group.isElsewhere) group.disconnectAll();
+    for (const group of this.#elsewhere()) group.disconnectAll();
+  }
+
+  /** A round, or a look at the logs alone, after a pause. */
+  #later(): NodeJS.Timeout {
+    return setTimeout(() => {
+      if (performance.now() - this.#roundAt >= ROUND_MS) this.#round();
+      else for (const group of this.#elsewhere()) group.notify();
+      this.#timer = this.#groups.size > 0 ? this.#later() : undefined;
+    }, this.#pauseMs).unref();
+  }
+
+  get #pauseMs(): number {
+    if (this.store.signals.trouble === undefined) return ROUND_MS;
+    const followers = this.#elsewhere().reduce((sum, { size }) => sum + size, 0);
+    return Math.min(Math.max(followers * LOOK_MS.each, LOOK_MS.least), LOOK_MS.most);
+  }
+
+  #elsewhere(): Followers[] {
+    return [...this.#groups.values()].filter(({ isElsewhere }) => isElsewhere);
   }
 
   #round(): void {
+    this.#roundAt = performance.now();
     for (const group of this.#groups.values()) group.checkRemote();
     this.catchUp();
   }

@@ -1,5 +1,6 @@
 import { once } from 'node:events';
-import { Signals } from '../ports/other-processes.js';
+import { eventuallyElsewhere } from '../../../test/support/conditions.js';
+import { type Signal, Signals } from '../ports/other-processes.js';
 import { FollowerGroups } from './follower-groups.js';
 
 /** Signals to other processes that all get lost. */
@@ -11,6 +12,16 @@ class LostSignals extends Signals {
   async listen(): Promise<void> {}
 
   async close(): Promise<void> {}
+}
+
+/** The signals of a process that receives none. */
+class LateSignals extends LostSignals {
+  override readonly trouble = 'Signals do not arrive.';
+  readonly sent: Signal[] = [];
+
+  override send(signal?: Signal): void {
+    this.sent.push(signal!);
+  }
 }
 
 const STORE = {
@@ -36,6 +47,22 @@ describe('The followers of a run that another process executes', () => {
     await notified;
     group.leave(follower);
     expect(groups.get(RUN.id)).toBeUndefined();
+  });
+
+  it('look at the log more often while signals do not arrive', async () => {
+    const looks = [STORE, { ...STORE, signals: new LateSignals() }].map((store) => {
+      const group = new FollowerGroups(store).of(RUN);
+      const seen = { count: 0, leave: () => group.leave(follower) };
+      const follower = {
+        ...{ offset: 0, disconnect: () => undefined, offer: () => undefined },
+        notify: () => void seen.count++,
+      };
+      group.join(follower);
+      return seen;
+    });
+    await eventuallyElsewhere(() => looks[1]!.count >= 3);
+    expect(looks[0]!.count).toBe(0);
+    for (const { leave } of looks) leave();
   });
 
   it('cost the same with each slice, however many there are', () => {
@@ -73,5 +100,21 @@ describe('The followers of a run that this process has taken', () => {
     group.leftBy('other');
     expect(changes).toEqual(['followed', 'unfollowed']);
     group.detach(true);
+  });
+
+  it('are told of its news although none of them is heard of, while signals do not arrive', async () => {
+    const signals = new LateSignals();
+    const group = new FollowerGroups({ ...STORE, signals }).of(RUN);
+    group.attach({ followed: () => undefined, unfollowed: () => undefined });
+    group.notify();
+    group.goLive(RUN, false, false);
+    group.notify();
+    await eventuallyElsewhere(() => signals.sent.length > 0);
+    expect(signals.sent).toEqual([{ type: 'news', runId: 'r' }]);
+    group.detach(true);
+    expect(signals.sent).toEqual([
+      { type: 'news', runId: 'r' },
+      { type: 'news', runId: 'r' },
+    ]);
   });
 });

@@ -117,7 +117,8 @@ export class Followers {
    */
   detach(hasEnded: boolean): void {
     this.#listener = undefined;
-    if (this.#remoteSize > 0) this.#tellOthers('news', hasEnded ? this.#untold.take() : undefined);
+    if (this.#remoteSize > 0 || this.#tellsAll)
+      this.#tellOthers('news', hasEnded ? this.#untold.take() : undefined);
     this.#isLive = false;
     this.#hasEnded = hasEnded;
     this.#remote = undefined;
@@ -191,7 +192,7 @@ export class Followers {
   }
 
   notify(): void {
-    if (this.#isPending || this.size === 0) return;
+    if (this.#isPending || (this.size === 0 && !this.#tellsAll)) return;
     if (pending.length === MAX_PENDING) flushAll();
     this.#isPending = true;
     if (pending.push(this) === 1) setImmediate(flushAll);
@@ -205,7 +206,8 @@ export class Followers {
 
   flush(): void {
     this.#isPending = false;
-    if (this.#remoteSize > 0) this.#tellOthers('news', this.#isLive ? this.#untold.take() : undefined);
+    if (this.#remoteSize > 0 || this.#tellsAll)
+      this.#tellOthers('news', this.#isLive ? this.#untold.take() : undefined);
     for (const follower of this.#local) follower.notify();
     this.advanced();
   }
@@ -245,6 +247,11 @@ export class Followers {
 
   disconnectAll(): void {
     for (const follower of this.#local) follower.disconnect();
+  }
+
+  /** Whether others may follow that this process does not hear of. */
+  get #tellsAll(): boolean {
+    return this.#isLive && this.#signals.trouble !== undefined;
   }
 
   get #remoteSize(): number {

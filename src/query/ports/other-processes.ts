@@ -42,6 +42,12 @@ export abstract class Signals {
   /** Whether there may be other processes. If not, nothing is sent. */
   abstract readonly isShared: boolean;
 
+  /**
+   * What is wrong if signals of other processes do not arrive at present, as a sentence that callers may read. Then this process
+   * looks for news more often, and says everything to everybody. Default: undefined, they arrive.
+   */
+  readonly trouble?: string | undefined;
+
   /** Sends a signal to all other processes. Never throws. Signals of one tick are sent together. */
   abstract send(signal: Signal): void;
 

@@ -48,7 +48,11 @@ describe('Processes that have failed together', () => {
   ])('do not listen again together, with the chance %f after %f ms', async (chance, pause) => {
     const pauses = pausesWith(chance);
     const connection = { connectionString: 'postgres://127.0.0.1:1/none' };
-    const signals = new PostgresSignals(connection, async () => '');
+    const signals = new PostgresSignals(
+      connection,
+      async () => '',
+      async () => undefined,
+    );
     await signals.listen({ receive: () => undefined, missed: () => undefined });
     await signals.close();
     expect(pauses).toContain(pause);

@@ -13,37 +13,77 @@ export function serverOf(url: URL): { config: pg.PoolConfig; schema: string | un
   return { config, schema };
 }
 
-/** Opens a pool of `pg`. The server need not be reachable. */
-export function openPool(config: pg.PoolConfig): pg.Pool {
-  const pool = new pg.Pool(config);
-  // An idle connection was lost. If the server is really unavailable, the next statement reports that.
-  pool.on('error', (error) => Logger.debug(textForLog(error.message), 'Postgres'));
-  return pool;
-}
+/** What the server limits, in milliseconds: the time of a statement, and that of a transaction which does nothing. */
+const LIMITS = ['statement_timeout', 'idle_in_transaction_session_timeout'] as const;
+export type Limits = { [K in (typeof LIMITS)[number]]?: number };
 
-/** The connections of a pool for Kysely. One that is lost neither ends the process nor is used again. */
+/**
+ * The connections of a pool for Kysely. One that is lost neither ends the process nor is used again.
+ *
+ * The limits are sent when a connection begins. A pooler may refuse that, or leave them out. Then each transaction sets them: for
+ * itself, because the connection of the server may be that of another client afterwards.
+ */
 export class PostgresConnections implements PostgresPool {
   readonly #pool: pg.Pool;
   readonly #openedAt = new WeakMap<pg.PoolClient, number>();
   readonly #used = new Set<Connection>();
   #trustedSince = 0;
+  /** What each transaction begins with, if the connections do not have the limits. */
+  #settings = '';
 
-  constructor(config: pg.PoolConfig) {
-    this.#pool = openPool({ ...config, pipeline: true });
+  constructor(
+    config: pg.PoolConfig,
+    private readonly limits: Limits = {},
+  ) {
+    this.#pool = new pg.Pool({ ...config, ...limits, pipeline: true });
+    // An idle connection was lost. If the server is really unavailable, the next statement reports that.
+    this.#pool.on('error', (error) => Logger.debug(textForLog(error.message), 'Postgres'));
     // A connection may be lost between two statements of a transaction, when the pool does not listen. Without a
     // listener the event would end the process. The next statement reports the loss.
     this.#pool.on('connect', (client) => {
       this.#openedAt.set(client, performance.now());
       client.on('error', () => undefined);
+      if (this.#settings === '') this.#verify(client).catch(() => undefined);
     });
   }
 
   async connect(): Promise<PostgresPoolClient> {
     for (;;) {
-      const client = await this.#pool.connect();
-      if (this.#openedAt.get(client)! >= this.#trustedSince) return new Connection(client, this.#used);
+      const client = await this.#open();
+      if (this.#openedAt.get(client)! >= this.#trustedSince)
+        return new Connection(client, this.#used, this.#settings);
       client.release(true);
     }
+  }
+
+  async #open(): Promise<pg.PoolClient> {
+    try {
+      return await this.#pool.connect();
+    } catch (error) {
+      const refused = /^unsupported startup parameter: (\w+)/.exec((error as Error).message)?.[1];
+      if (!LIMITS.some((name) => name === refused && this.limits[name] !== undefined)) throw error;
+      this.#setInTransactions();
+      return this.#pool.connect();
+    }
+  }
+
+  /** A pooler may take the limits, and not pass them on. */
+  async #verify(client: pg.PoolClient): Promise<void> {
+    const limits = Object.entries(this.limits);
+    if (limits.length === 0) return;
+    const [names, values] = [limits.map(([name]) => name), limits.map(([, value]) => value)];
+    const { rows } = await client.query<{ differ: boolean }>(
+      `select bool_or(extract(epoch from current_setting(name)::interval) * 1000 <> value) as differ
+       from unnest($1::text[], $2::int[]) as limits (name, value)`,
+      [names, values],
+    );
+    if (rows[0]!.differ) this.#setInTransactions();
+  }
+
+  #setInTransactions(): void {
+    for (const name of LIMITS) delete this.#pool.options[name];
+    const limits = Object.entries(this.limits);
+    this.#settings = limits.map(([name, value]) => `; set local ${name} = ${value}`).join('');
   }
 
   /** Uses no idle connection again that is open now. */
@@ -74,6 +114,10 @@ export class PostgresConnections implements PostgresPool {
   }
 }
 
+/** What begins a transaction, and what ends one. */
+const BEGINNING = /^(begin|start transaction)/;
+const END = /^(commit|rollback)$/;
+
 /** The beginning of a statement that takes locks until the end of the transaction. It returns nothing that is of use. */
 export const LOCKING = 'select pg_advisory_xact_lock(';
 
@@ -95,10 +139,13 @@ class Connection implements PostgresPoolClient {
   /** How many statements are not answered, and since when there are some. */
   #unanswered = 0;
   #askedAt = Infinity;
+  #isInTransaction = false;
 
+  /** @param settings what follows the beginning of each transaction. Then every statement is in one */
   constructor(
     private readonly client: pg.PoolClient,
     private readonly used: Set<Connection>,
+    private readonly settings: string,
   ) {
     used.add(this);
   }
@@ -107,6 +154,8 @@ class Connection implements PostgresPoolClient {
   query(cursor: never): never;
   async query<R>(sql: string, parameters: readonly unknown[] = []): Promise<PostgresQueryResult<R>> {
     if (this.#loss) throw this.#loss;
+    if (this.settings !== '' && !this.#isInTransaction && !BEGINNING.test(sql))
+      return this.#askAlone(sql, parameters);
     if (sql === 'begin' || (this.#begun && sql.startsWith(LOCKING))) {
       const answer = this.#ask(sql, parameters);
       this.#begun ??= answer;
@@ -119,14 +168,32 @@ class Connection implements PostgresPoolClient {
       const [answer] = await Promise.all([this.#ask(sql, parameters), ...this.#earlier.splice(0)]);
       return answer as unknown as PostgresQueryResult<R>;
     } catch (error) {
-      // Only an error of the server is an answer. After a timeout, `pg` would let the next statements wait for the answer
-      // that has not come.
-      if (!(error instanceof pg.DatabaseError)) this.#loss = error as Error;
-      throw error;
+      throw this.#failed(error);
     }
   }
 
-  #ask(sql: string, parameters: readonly unknown[]): Promise<pg.QueryResult> {
+  /** A statement that is a transaction with the settings, in one round trip. */
+  async #askAlone<R>(sql: string, parameters: readonly unknown[]): Promise<PostgresQueryResult<R>> {
+    try {
+      const statements = [this.#ask('begin'), this.#ask(sql, parameters), this.#ask('commit')];
+      return (await Promise.all(statements))[1] as unknown as PostgresQueryResult<R>;
+    } catch (error) {
+      throw this.#failed(error);
+    }
+  }
+
+  #failed(error: unknown): unknown {
+    // Only an error of the server is an answer. After a timeout, `pg` would let the next statements wait for the answer
+    // that has not come.
+    if (!(error instanceof pg.DatabaseError)) this.#loss = error as Error;
+    return error;
+  }
+
+  #ask(sql: string, parameters: readonly unknown[] = []): Promise<pg.QueryResult> {
+    if (this.settings !== '') {
+      if (END.test(sql)) this.#isInTransaction = false;
+      else if (BEGINNING.test(sql)) [this.#isInTransaction, sql] = [true, sql + this.settings];
+    }
     if (++this.#unanswered === 1) this.#askedAt = performance.now();
     const answered = () => {
       if (--this.#unanswered === 0) this.#askedAt = Infinity;

@@ -5,7 +5,7 @@ import { jittered } from '../../query/index.js';
 import { migrate } from '../schema/migrate.js';
 import type { Db, Tables } from '../schema/tables.js';
 import { codeOf, DISK_FULL, type Driver, isOwnError, type Work } from './driver.js';
-import { LOCKING, PostgresConnections, serverOf } from './postgres-connections.js';
+import { type Limits, LOCKING, PostgresConnections, serverOf } from './postgres-connections.js';
 import { PostgresSignals } from './postgres-signals.js';
 
 /**
@@ -23,6 +23,11 @@ export interface PostgresOptions {
   statementTimeoutMs: number;
   /** The longest wait for a new connection, or for a free one of the pool. Default 5,000. */
   connectTimeoutMs: number;
+  /**
+   * Another URL of the same database, for signals between processes: that of the server itself, if the URL of the store is that of
+   * a pooler which gives a connection to several clients in turn. Default: the URL of the store.
+   */
+  directUrl: string;
 }
 
 /**
@@ -50,13 +55,34 @@ const RECOVERABLE = new Set(['42501', '42P01', '3F000']);
 const RIGHTS =
   'Give the role of the URL the right CREATE on the database, or make a schema that belongs to it.';
 const TLS = 'Check sslmode and sslrootcert of the URL.';
-/** What a start does not wait for, by its SQLSTATE or the beginning of its code or message, and what the operator does then. */
+/**
+ * What a start does not wait for, by its SQLSTATE or the beginning of its code, with its message, and what the operator does then.
+ * $1 stands for a part of the message. Most poolers have the code 08P01 for all that they say.
+ */
 const REFUSALS: [RegExp, string][] = [
-  [/^(42501|3F000)$/, RIGHTS],
-  [/^3D000$/, 'Create the database, or name another one in the URL.'],
-  [/^28(P01|000)$/, 'Check the user and the password of the URL, and pg_hba.conf of the server.'],
+  [/^(42501|3F000) /, RIGHTS],
+  [
+    /^(3D000|08P01 (database .* does not exist|no such database))/,
+    'Create the database, or name another one in the URL.',
+  ],
+  [
+    /^(28P01|28000|08P01 .*(authentication failed|no such user))/,
+    'Check the user and the password of the URL, and pg_hba.conf of the server.',
+  ],
   [/^(CERT_|ERR_TLS_|SELF_SIGNED_|DEPTH_ZERO_|UNABLE_TO_)/, TLS],
-  [/^The server does not support SSL/, TLS],
+  [/^ The server does not support SSL/, TLS],
+  [
+    /^08P01 transaction blocks not allowed/,
+    'PgBouncer with pool_mode = statement cannot be used. Set pool_mode = session for this database.',
+  ],
+  [
+    /^08P01 unsupported startup parameter: (\w+)/,
+    'Remove $1 from the URL, or set ignore_startup_parameters = $1 in the section [pgbouncer] of its configuration.',
+  ],
+  [
+    /^08P01 (?!.*(timeout|try again|server_login_retry|no more connections|cannot connect|shut ?down|paus|clos|crash))/,
+    'Check the configuration of the pooler, and its log.',
+  ],
 ];
 /** Serialization failure and deadlock: Postgres asks the client to repeat the transaction. */
 const RETRYABLE = new Set(['40001', '40P01']);
@@ -93,26 +119,29 @@ export class PostgresDriver implements Driver {
     url: URL,
     options: { [K in keyof PostgresOptions]?: PostgresOptions[K] | undefined } = {},
   ): Promise<PostgresDriver> {
-    const { poolSize = 10, statementTimeoutMs = 30_000, connectTimeoutMs = 5_000 } = options;
+    const { poolSize = 10, statementTimeoutMs = 30_000, connectTimeoutMs = 5_000, directUrl } = options;
     const { config, schema = options.schema ?? 'agent_query' } = serverOf(url);
-    const connection = {
-      ...config,
-      connectionTimeoutMillis: connectTimeoutMs,
-      idle_in_transaction_session_timeout: IDLE_IN_TRANSACTION_MS,
-      types,
-    };
-    const connect = (limits: pg.PoolConfig) => new PostgresConnections({ ...connection, ...limits });
-    const connections = connect({
-      max: poolSize,
-      statement_timeout: statementTimeoutMs,
+    const connection = { ...config, connectionTimeoutMillis: connectTimeoutMs, types };
+    const connect = (settings: pg.PoolConfig, limits?: Limits) =>
+      new PostgresConnections({ ...connection, ...settings }, limits);
+    const connections = connect(
       // The client's own limit: a server that vanished does not enforce statement_timeout.
-      query_timeout: statementTimeoutMs + connectTimeoutMs,
-    });
+      { max: poolSize, query_timeout: statementTimeoutMs + connectTimeoutMs },
+      {
+        statement_timeout: statementTimeoutMs,
+        idle_in_transaction_session_timeout: IDLE_IN_TRANSACTION_MS,
+      },
+    );
     const openPrompt = (withinMs: number) =>
       dbOf(connect({ max: 1, connectionTimeoutMillis: withinMs, query_timeout: withinMs }), schema);
     const name = `${url.hostname}:${url.port || 5432}${url.pathname}, schema ${schema}`;
     const db = dbOf(connections, schema);
-    const signals = new PostgresSignals(connection, () => channelOf(db));
+    const signals = new PostgresSignals(
+      directUrl === undefined ? connection : { ...connection, ...serverOf(new URL(directUrl)).config },
+      () => channelOf(db),
+      (channel) => sql`select pg_notify(${channel}, '')`.execute(db),
+      directUrl !== undefined,
+    );
     const driver = new PostgresDriver(name, db, signals, connections, openPrompt);
     try {
       await migrate(db.withoutPlugins() as Kysely<never>, schema);
@@ -120,7 +149,9 @@ export class PostgresDriver implements Driver {
     } catch (error) {
       await db.destroy();
       const { message } = error as Error;
-      const advice = REFUSALS.find(([kind]) => kind.test(codeOf(error) || message))?.[1];
+      const known = `${codeOf(error)} ${message}`;
+      const refusal = REFUSALS.find(([kind]) => kind.test(known));
+      const advice = refusal?.[1].replaceAll('$1', refusal[0].exec(known)![1] ?? '');
       const outage = driver.outageOf(error);
       const reason = advice === undefined ? (outage ?? message) : `${message}. ${advice}`;
       throw Object.assign(new Error(`The database ${name} cannot be opened: ${reason}`, { cause: error }), {

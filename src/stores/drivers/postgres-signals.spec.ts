@@ -47,10 +47,15 @@ afterEach(async () => {
 });
 afterAll(() => stores.close());
 
+const notify = (channel: string) => stores.administer("select pg_notify($1, '')", [channel]);
+
 /** A process that listens; the name tells it from others on the server. */
 async function join(channel: string, name = 'listener'): Promise<Process> {
   const connection = { connectionString: stores.url, application_name: name };
-  const process = { signals: new PostgresSignals(connection, async () => channel), received: new Received() };
+  const process = {
+    signals: new PostgresSignals(connection, async () => channel, notify),
+    received: new Received(),
+  };
   processes.push(process);
   await process.signals.listen(process.received);
   return process;
@@ -233,7 +238,7 @@ describe('The signals of processes on one database', () => {
 
   it('are not sent by a process that does not listen yet, or that has closed', async () => {
     const one = await join('a');
-    const silent = new PostgresSignals({ connectionString: stores.url }, async () => 'a');
+    const silent = new PostgresSignals({ connectionString: stores.url }, async () => 'a', notify);
     silent.send(newsOf('silent'));
     const two = await join('a');
     two.signals.send(newsOf('last words'));
