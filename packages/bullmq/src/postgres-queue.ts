@@ -15,6 +15,13 @@ const POOL_SIZE = 3;
 /** The longest wait for a connection and for the answer to a statement, in milliseconds. */
 const ANSWER_MS = 5_000;
 
+/** The schema of BullMQ. */
+const SCHEMA = 'bullmq';
+
+/** What is wrong with a pooler that refuses what connections begin with, or drops it. */
+const POOLER =
+  'a pooler takes no search_path with a connection, and BullMQ needs it. Let QUEUE_URL name the Postgres server itself';
+
 /** The queue of a name on a Postgres server. */
 export function connectTo(server: URL, name: string): Connect {
   return (fail) => {
@@ -22,7 +29,7 @@ export function connectTo(server: URL, name: string): Connect {
     const pool = new pg.Pool({
       connectionString: server.href,
       application_name: 'nest-agent-query',
-      options: '-c search_path=bullmq',
+      options: `-c search_path=${SCHEMA}`,
       max: POOL_SIZE,
       connectionTimeoutMillis: ANSWER_MS,
       query_timeout: ANSWER_MS,
@@ -52,8 +59,13 @@ class PostgresQueueConnection extends QueueConnection {
 
   /** Creates BullMQ's tables, or brings them to its version. */
   override async open(): Promise<void> {
-    const client = await this.pool.connect();
+    const client = await this.pool.connect().catch((error: Error) => {
+      if (/^unsupported startup parameter: options/.test(error.message)) throw new Error(POOLER);
+      throw error;
+    });
     try {
+      const { rows } = await client.query<{ search_path: string }>('show search_path');
+      if (rows[0]!.search_path !== SCHEMA) throw new Error(POOLER);
       await runMigrations(client);
     } finally {
       client.release();

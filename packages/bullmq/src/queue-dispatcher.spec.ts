@@ -1,3 +1,5 @@
+import { jest } from '@jest/globals';
+import { Logger } from '@nestjs/common';
 import pg from 'pg';
 import { type AgentService, QueryModule } from 'nest-agent-query';
 import {
@@ -11,6 +13,7 @@ import { deferred, eventually } from '../../../test/support/conditions.js';
 import { type Host, startHost } from '../../../test/support/host.js';
 import { OperatorLog } from '../../../test/support/operator-log.js';
 import { freePort } from '../../../test/support/free-port.mjs';
+import { describeWithPgBouncer, startPgBouncer } from '../../../test/support/pgbouncer.js';
 import { type PostgresServer, startPostgres } from '../../../test/support/postgres.js';
 import { NO_REDIS, startRedis } from '../../../test/support/redis.js';
 import { ScriptedAgent } from '../../../test/support/scripted-agent.js';
@@ -185,6 +188,26 @@ describe.each(SERVERS)('The dispatcher on %s', (_kind, reason, startServer) => {
     await Promise.all([a.close(), b.close()]);
     expect(log.troubles.filter((line) => !line.includes('Queue'))).toEqual([]);
   });
+});
+
+describeWithPgBouncer('The queue behind PgBouncer', () => {
+  it.each([[[]], [['ignore_startup_parameters = options']]])(
+    'says that it needs the server itself, with the settings %j',
+    async (settings) => {
+      const pooler = await startPgBouncer(database.url, 'session', settings);
+      const warnings: string[] = [];
+      jest.spyOn(Logger.prototype, 'warn').mockImplementation((text: string) => void warnings.push(text));
+      const dispatcher = await openDispatcher(pooler.url);
+      await eventually(() => warnings.length > 0);
+      expect(warnings).toEqual([
+        'The queue cannot be used: a pooler takes no search_path with a connection, and BullMQ needs it. ' +
+          'Let QUEUE_URL name the Postgres server itself. Runs that wait start up to 2 s later until then.',
+      ]);
+      await dispatcher.close();
+      jest.restoreAllMocks();
+      await pooler.close();
+    },
+  );
 });
 
 describe('The dispatcher', () => {
