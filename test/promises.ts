@@ -1397,6 +1397,11 @@ export const PROMISES = {
     sentence:
       'When the connection for signals is lost, followers at other processes continue, and runs of other processes are cancelled.',
   },
+  'cluster.poolers': {
+    section: '2.11',
+    sentence:
+      'Behind PgBouncer in session or transaction mode, followers at other processes get all of an answer, also when it restarts.',
+  },
   'cluster.uploads': {
     section: '2.17',
     sentence:

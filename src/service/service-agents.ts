@@ -2,8 +2,10 @@ import type { OnModuleDestroy } from '@nestjs/common';
 import type { AgentService } from '../query/index.js';
 
 /** All agents of the service together. */
-export class ServiceAgents implements Pick<AgentService, 'check'>, OnModuleDestroy {
-  constructor(private readonly agents: Pick<AgentService, 'check' | 'load' | 'onModuleDestroy'>[]) {}
+export class ServiceAgents implements Pick<AgentService, 'check' | 'trouble'>, OnModuleDestroy {
+  constructor(
+    private readonly agents: Pick<AgentService, 'check' | 'trouble' | 'load' | 'onModuleDestroy'>[],
+  ) {}
 
   /**
    * Checks whether the service accepts queries for all agents.
@@ -12,6 +14,11 @@ export class ServiceAgents implements Pick<AgentService, 'check'>, OnModuleDestr
    */
   async check(): Promise<void> {
     await Promise.all(this.agents.map((agent) => agent.check()));
+  }
+
+  /** What is wrong while the service takes queries. All agents have one store. */
+  trouble(): string | undefined {
+    return this.agents[0]!.trouble();
   }
 
   /** How many runs of all agents execute and wait in this process. */

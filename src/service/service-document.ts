@@ -91,7 +91,13 @@ function serviceRoutes({ hasMetrics, hasPage }: Pick<ServiceFeatures, 'hasMetric
   };
   return {
     '/health/live': route('live', 'Whether the process answers', status, PUBLIC),
-    '/health/ready': route('ready', 'Whether the service takes queries', status, PUBLIC, { 503: notReady }),
+    '/health/ready': route(
+      'ready',
+      'Whether the service takes queries',
+      jsonOf({ status: TEXT }, { detail: TEXT }),
+      PUBLIC,
+      { 503: notReady },
+    ),
     '/version': route('version', 'Which version answers', jsonOf({ name: TEXT, version: TEXT })),
     '/openapi.json': route('document', 'This document', jsonOf({ openapi: TEXT })),
     ...(hasMetrics && {
@@ -110,8 +116,9 @@ function route(operationId: string, summary: string, content: object, more = {},
   return { get: { operationId, summary, tags: ['service'], ...more, responses } };
 }
 
-/** JSON whose members are all there. */
-function jsonOf(properties: object): object {
-  const schema = { type: 'object', required: Object.keys(properties), properties };
+/** JSON whose members are all there, except perhaps some. */
+function jsonOf(properties: object, optional: object = {}): object {
+  const required = Object.keys(properties);
+  const schema = { type: 'object', required, properties: { ...properties, ...optional } };
   return { 'application/json': { schema } };
 }

@@ -10,8 +10,9 @@ describe('The readiness check', () => {
   afterAll(() => logged.mockRestore());
 
   /** A controller of a service whose own check has this outcome. */
-  function controllerOf(check: () => Promise<void>): HealthController {
-    return new HealthController({ check } as Partial<AgentService> as AgentService);
+  function controllerOf(check: () => Promise<void>, warning?: string): HealthController {
+    const trouble = () => warning;
+    return new HealthController({ check, trouble } as Partial<AgentService> as AgentService);
   }
 
   async function refusal(error: unknown): Promise<ServiceUnavailableException> {
@@ -24,6 +25,13 @@ describe('The readiness check', () => {
 
   it('is 200 while the service accepts queries', async () => {
     expect(await controllerOf(() => Promise.resolve()).ready()).toEqual({ status: 'ready' });
+  });
+
+  it('is 200 while something is wrong that costs no query, and says what', async () => {
+    expect(await controllerOf(() => Promise.resolve(), 'Signals do not arrive.').ready()).toEqual({
+      status: 'ready',
+      detail: 'Signals do not arrive.',
+    });
   });
 
   it('is 503 with the code and the sentence of a QueryError', async () => {

@@ -226,6 +226,17 @@ export class AgentService
     await this.store.check();
   }
 
+  /**
+   * Returns what is wrong while the service takes queries, as a sentence that callers may read: signals of other processes do not
+   * arrive, so that followers of their runs are late. Undefined if nothing is.
+   *
+   * @example
+   * const warning = agent.trouble();
+   */
+  trouble(): string | undefined {
+    return this.store.signals.trouble;
+  }
+
   /** Recovers the runs of processes that are gone, and begins to listen to the other processes. */
   async onApplicationBootstrap(): Promise<void> {
     await this.#processes.join();

@@ -107,6 +107,10 @@ export const GAUGES = {
     name: 'agent_query_inputs_open',
     help: 'Requests of all runs of the store that wait for an answer.',
   },
+  signalsLate: {
+    name: 'agent_query_signals_late',
+    help: '1 while signals of other processes do not arrive at this one, otherwise 0.',
+  },
   spoolFiles: { name: 'agent_query_spool_files', help: 'Temporary files of queries on disk.' },
   spoolBytes: { name: 'agent_query_spool_bytes', help: 'Bytes of the temporary files of queries on disk.' },
 } satisfies Record<string, Definition>;

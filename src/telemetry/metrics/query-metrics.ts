@@ -139,6 +139,7 @@ export class QueryMetrics implements RunListener {
       this.#metrics.setTotal(name, totals[name]);
     this.#metrics.setTotal('characters', totals.length);
     this.#metrics.set('slots', this.#slots);
+    this.#metrics.set('signalsLate', agent.trouble() === undefined ? 0 : 1);
     this.#metrics.set('spoolFiles', spool.files);
     this.#metrics.set('spoolBytes', spool.bytes);
     const [logLength, openInputs] = await Promise.all([

@@ -24,7 +24,12 @@ export interface MemberOptions {
   runs?: Partial<RunOptions>;
   /** How often its agent may be executed again. Default 0. */
   restarts?: number;
-  postgres?: { statementTimeoutMs?: number; connectTimeoutMs?: number; poolSize?: number };
+  postgres?: {
+    statementTimeoutMs?: number;
+    connectTimeoutMs?: number;
+    poolSize?: number;
+    directUrl?: string;
+  };
   /** The name of a queue of BullMQ on its database. Default: none, the signals of the store bring waiting runs. */
   queue?: string;
   /** How long its streams are silent before a keep-alive, in milliseconds. Default: that of the service. */
