@@ -72,14 +72,19 @@ class Measuring {
     );
   }
 
+  /** Starts one after the other: two that look for a free port at the same time may find the same one. */
   start(service, open) {
-    return this.each(FEW, async (form) => {
+    const urls = new Set();
+    return this.each(1, async (form) => {
       const { proxy, settings } = form;
       form.version = proxy.version();
       form.target = await within(
         START_MS,
         open.keep(() => proxy.start(service, settings)),
       );
+      const { url, through = url } = form.target;
+      if (urls.has(through)) throw new Error(`${through} is that of another proxy.`);
+      urls.add(through);
       if (proxy.http2 === 'without TLS') form.target2 = form.target;
       else if (proxy.http2)
         form.target2 = await within(
