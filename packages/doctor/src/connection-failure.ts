@@ -27,6 +27,8 @@ const SENTENCES = new Map<string, (url: URL) => string>([
   ['EPROTO', ({ host }) => `TLS fails: ${host} may speak http, not https`],
   ['ERR_SSL_WRONG_VERSION_NUMBER', ({ host }) => `${host} speaks http, not https`],
   ['ERR_SSL_PACKET_LENGTH_TOO_LONG', ({ host }) => `${host} speaks http, not https`],
+  ['HPE_INVALID_HEADER_TOKEN', ({ host }) => `${host} answers with a header that HTTP does not allow`],
+  ['HPE_HEADER_OVERFLOW', ({ host }) => `${host} answers with headers of more than 16 KiB`],
   ['HPE_INVALID_CONSTANT', ({ host }) => `${host} does not speak HTTP/1.1; it may expect https`],
 ]);
 

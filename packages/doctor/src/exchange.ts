@@ -116,6 +116,8 @@ export function exchange(target: Target, options: RequestOptions): Promise<Excha
   const request = open(new URL(path, origin), {
     method,
     agent: false,
+    // Node would forget the second `Server`, which is another proxy.
+    joinDuplicateHeaders: true,
     headers: { ...target.headers, ...headers },
   });
   const recording = new Recording(limitMs, () => request.destroy());

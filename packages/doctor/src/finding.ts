@@ -1,4 +1,5 @@
 import type { FixName } from './fixes.js';
+import { oneLine } from './one-line.js';
 
 /** What a check has found. `unknown`: it could not check. */
 export type Verdict = 'ok' | 'warning' | 'problem' | 'unknown';
@@ -41,13 +42,16 @@ export const CHECKS = {
 /** The name of a check, as the JSON has it. */
 export type CheckName = keyof typeof CHECKS;
 
+/** What was measured may have the words of a hostile server. */
+const MOST_CHARACTERS = 600;
+
 /** Makes the function that makes findings of one verdict. */
 const finding =
   (verdict: Verdict) =>
   (check: CheckName, measured: string, fix?: FixName, subject?: string): Finding => ({
     check,
     verdict,
-    measured,
+    measured: oneLine(measured, MOST_CHARACTERS),
     fix,
     subject,
   });

@@ -1,5 +1,5 @@
 import { CHECKS, type Finding } from './finding.js';
-import { type Remedy, remediesOf } from './fixes.js';
+import { type Remedy, remediesOf } from './remedies.js';
 import type { SeenProxy } from './proxies.js';
 
 /** What all checks have found. */

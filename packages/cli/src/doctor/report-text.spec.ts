@@ -31,6 +31,22 @@ Proxies: nginx (Server: nginx␛[2J)
 `);
   });
 
+  it('shows the header of a proxy that the doctor does not know', () => {
+    const proxies: Report['proxies'] = [
+      { name: 'apache', header: 'Server: Apache' },
+      { name: 'unknown', header: 'Via: 1.1 foo' },
+    ];
+    const text = textOfReport({ ...REPORT, proxies }, { isColoured: false, width: Infinity });
+    expect(text).toContain(`
+Proxies: Apache (Server: Apache), Via: 1.1 foo, which the doctor does not know
+`);
+    expect(text).toContain(`
+    Apache         nothing to set: LimitRequestBody is not for what it passes on; look at the next proxy
+    unknown proxy  let it pass bodies of up to 768 MiB on
+    The limits of the service allow about 700 MiB: base64 makes files a third longer.
+`);
+  });
+
   it('has colours, and lines that a terminal need not break', () => {
     const text = textOfReport(REPORT, { isColoured: true, width: 60 });
     expect(text).toContain(`\u001b[31m✖\u001b[0m Large bodies       a proxy refuses bodies (413); its limit

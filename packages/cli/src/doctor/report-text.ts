@@ -59,7 +59,13 @@ function remedyLines(remedies: Remedy[], width: number): string[] {
 
 function proxiesInWords(proxies: SeenProxy[]): string {
   if (proxies.length === 0) return 'none shows itself (HAProxy and AWS ALB never do)';
-  return proxies.map(({ name, header }) => printableLine(`${PROXIES[name]} (${header})`)).join(', ');
+  return proxies.map(proxyInWords).join(', ');
+}
+
+function proxyInWords({ name, header }: SeenProxy): string {
+  const words =
+    name === 'unknown' ? `${header}, which the doctor does not know` : `${PROXIES[name]} (${header})`;
+  return printableLine(words);
 }
 
 function summaryOf(findings: Finding[]): string {

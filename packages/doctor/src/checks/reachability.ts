@@ -44,7 +44,7 @@ function unreached(response: Exchange, { target }: Caller): Reached | undefined 
     finding: problem(
       'reachable',
       refusalInWords(response, wasSent),
-      wasSent ? 'request-header' : undefined,
+      wasSent ? 'authorization' : undefined,
       'Authorization',
     ),
     exitCode: EXIT.refused,
