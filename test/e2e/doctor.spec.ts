@@ -1,12 +1,13 @@
+import { setTimeout as wait } from 'node:timers/promises';
 import { examine } from 'nest-agent-query-doctor';
-import type { Report } from 'nest-agent-query-doctor';
+import type { Finding, Remedy, Report } from 'nest-agent-query-doctor';
 import { targetOf } from '../../packages/cli/src/doctor/target.js';
 import { createApiKey } from '../../src/access/index.js';
 import { Module } from '@nestjs/common';
 import { diagnosticHandler } from '../../src/agents/diagnostic/index.js';
-import { message, QueryModule } from '../../src/index.js';
+import { type Envelope, message, type Query, type QueryContext, QueryModule } from '../../src/index.js';
 import { promise } from '../promises.js';
-import { ask, get } from '../support/client.js';
+import { ask, get, request } from '../support/client.js';
 import { command } from '../support/command-line.js';
 import { type Faults, FaultyProxy, TLS_FILE } from '../support/faulty-proxy.js';
 import { freePort } from '../support/free-port.mjs';
@@ -30,6 +31,17 @@ const CASES: [title: string, faults: Faults, found: [check: string, verdict: str
         ],
         ['idle', 'warning', /^of a stream that is silent for 2 s nothing comes before its end: /],
         ['uploads', 'warning', /^a proxy collects a body before it passes it on/],
+      ],
+    ],
+    [
+      'holds answers until a body has ended',
+      { holdsAnswers: true },
+      [
+        [
+          'uploads',
+          'warning',
+          /^a refusal arrives only after the whole upload: a proxy passes the body on at once, but reads no answer before its end$/,
+        ],
       ],
     ],
     [
@@ -174,7 +186,7 @@ describe('The doctor', () => {
       found: notFine(report).map(({ check, verdict, measured }) => ({ check, verdict, measured })),
     }));
     expect(seen).toEqual(expected);
-    expect(reports.map(({ exitCode }) => exitCode)).toEqual([0, 1, 0, 1, 0, 1, 1, 1, 1, 1]);
+    expect(reports.map(({ exitCode }) => exitCode)).toEqual([0, 1, 0, 0, 1, 0, 1, 1, 1, 1, 1]);
   });
 
   it(promise('cli.doctor', 'also where several checks fail for one reason'), async () => {
@@ -301,6 +313,61 @@ describe('The doctor', () => {
     });
   });
 
+  it(promise('cli.doctor', 'late refusals of a service that does not say when a body came'), async () => {
+    const handler = async function* (query: Query, context: QueryContext) {
+      for await (const envelope of diagnosticHandler()(query, context) as AsyncIterable<Envelope>)
+        yield { ...envelope, data: { ...(envelope.data as object), bodyMs: undefined } };
+    };
+    const query = QueryModule.forRoot({ handler });
+    @Module({ imports: [query, QueryModule.forRoot({ handler, name: 'tests', path: 'query/diagnostic' })] })
+    class Earlier {}
+    const host = await startHost(ONE_ADAPTER, Earlier);
+    const reports = await Promise.all(
+      [{ holdsAnswers: true }, { collectsBodies: true }].map((faults) =>
+        through(faults, undefined, host.url),
+      ),
+    );
+    await host.close();
+    const sentence =
+      'a refusal arrives only after the whole upload: a proxy collects the body, or reads no answer before its end';
+    for (const { findings } of reports)
+      expect(findings).toContainEqual(
+        expect.objectContaining({ check: 'uploads', verdict: 'warning', measured: sentence }),
+      );
+  });
+
+  it(promise('cli.doctor', 'proxies that it does not know, in both forms'), async () => {
+    const proxy = await FaultyProxy.before(service.url, {
+      adds: { Server: `foo${'x'.repeat(10_000)}`, Via: '1.1 bar, 1.1 vm (squid/5.7)' },
+      prefix: '/api',
+    });
+    proxies.push(proxy);
+    const options = ['doctor', proxy.url, '--idle', '1', '--body', '1024'];
+    const [text, json] = await Promise.all([command(options), command([...options, '--json'])]);
+    const server = `Server: foo${'x'.repeat(88)}…`;
+    expect(text.stdout).toContain(
+      `\nProxies: Squid (Via: 1.1 vm (squid/5.7)), ${server}, which the doctor does not know, ` +
+        'Via: 1.1 bar, which the doctor does not know\n',
+    );
+    expect(text.stdout).toContain(`
+    Squid          let it write /api before the path in Content-Location
+    unknown proxy  let it write /api before the path in Content-Location
+    Or pass the path on unchanged, to a host whose global prefix it is.
+`);
+    const report = JSON.parse(json.stdout) as Omit<Report, 'findings'> & { findings: ShownFinding[] };
+    expect(report.proxies).toEqual([
+      { name: 'squid', header: 'Via: 1.1 vm (squid/5.7)' },
+      { name: 'unknown', header: server },
+      { name: 'unknown', header: 'Via: 1.1 bar' },
+    ]);
+    const { fixes } = report.findings.find(({ check }) => check === 'content-location')!;
+    expect(fixes).toEqual([
+      { proxy: 'Squid', text: 'let it write /api before the path in Content-Location' },
+      { proxy: 'unknown proxy', text: 'let it write /api before the path in Content-Location' },
+      { text: 'Or pass the path on unchanged, to a host whose global prefix it is.' },
+    ]);
+  });
+
   it(promise('cli.doctor', 'for people, with what helps'), async () => {
     const proxy = await FaultyProxy.before(service.url, { prefix: '/api' });
     proxies.push(proxy);
@@ -315,6 +382,17 @@ describe('The doctor', () => {
     expect(stdout).toMatch(/\n\n12 fine, 1 problem, 0 warnings, 1 not checked\.\n$/);
   });
 
+  it(promise('service.diagnostic', 'which say how long the body was sent'), async () => {
+    const bodyMsOf = async (ms: number) => {
+      const answer = await request(service.url, { path: '/query/diagnostic' }, sentWithin(ms));
+      const [first] = await answer.allEnvelopes();
+      return (first!.data as { bodyMs: number }).bodyMs;
+    };
+    // The service may have begun to read a little later than the client to send.
+    expect(await bodyMsOf(1_000)).toBeGreaterThan(500);
+    expect(await bodyMsOf(0)).toBeLessThan(500);
+  });
+
   it(promise('service.diagnostic'), async () => {
     const answer = await ask(service.url, 'x', {
       path: '/query/diagnostic',
@@ -326,12 +404,23 @@ describe('The doctor', () => {
       'done',
     ]);
     expect(answer.headers['content-location']).toBe(`/query/diagnostic/${answer.runId}`);
+    expect((await answer.allEnvelopes())[0]!.data).toMatchObject({ number: 1, bodyMs: expect.any(Number) });
     expect(await (await get(service.url, '/query')).json()).toEqual({ runs: [], next: null });
     expect((await get(service.url, `/query/${answer.runId}`)).status).toBe(404);
     expect((await get(service.url, `/query/diagnostic/${answer.runId}`)).status).toBe(200);
     expect(service.output()).not.toContain(answer.runId);
   });
 });
+
+/** A finding of the JSON. */
+type ShownFinding = Pick<Finding, 'check'> & { fixes: Remedy[] };
+
+/** A body that is sent for so long. */
+async function* sentWithin(ms: number): AsyncGenerator<string> {
+  yield '{"parts":[{"type":"text","text":"x"}],';
+  await wait(ms);
+  yield '"kwargs":{"count":1}}';
+}
 
 /** Lets the command trust the certificate of the proxy. */
 const trusting = { NODE_EXTRA_CA_CERTS: TLS_FILE };

@@ -16,6 +16,8 @@ export interface Faults {
   collectsAnswers?: boolean;
   /** Collects a body, and passes it on when it has ended. */
   collectsBodies?: boolean;
+  /** Passes a body on at once, and an answer only when the body has ended, as Apache and Varnish do. */
+  holdsAnswers?: boolean;
   /** Compresses streams for clients that accept it, and sends what it has at once, or when it has enough. */
   compresses?: 'at once' | 'later';
   /** Says of streams that they are compressed, and does not compress them: for clients that accept it, or for all. */
@@ -34,6 +36,8 @@ export interface Faults {
   sets?: Record<string, string>;
   /** Removes these headers of answers. */
   hides?: string[];
+  /** Adds these headers to answers. */
+  adds?: Record<string, string>;
   /** Removes this from the path of requests. */
   prefix?: string;
   /** Refuses requests with these methods. */
@@ -106,17 +110,21 @@ export class FaultyProxy {
   #answer(request: http.IncomingMessage, answer: http.IncomingMessage, response: http.ServerResponse): void {
     const {
       collectsAnswers,
+      holdsAnswers,
       compresses,
       compressesAll,
       mislabels,
       cutsSilentMs,
       cutsAllMs,
       hides = [],
+      adds = {},
     } = this.faults;
+    if (holdsAnswers && !request.readableEnded)
+      return void request.once('end', () => this.#answer(request, answer, response));
     const cut = () => response.destroy();
     if (cutsAllMs !== undefined) timer(response, cutsAllMs, cut);
     if (cutsSilentMs !== undefined) cutWhenSilent(answer, response, cutsSilentMs);
-    const headers: http.OutgoingHttpHeaders = { ...answer.headers };
+    const headers: http.OutgoingHttpHeaders = { ...answer.headers, ...adds };
     for (const name of [...hides, 'connection', 'keep-alive', 'transfer-encoding']) delete headers[name];
     const isAccepted = /gzip/.test(request.headers['accept-encoding'] ?? '');
     const isStream = /event-stream/.test(headers['content-type'] as string);

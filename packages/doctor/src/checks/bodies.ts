@@ -1,9 +1,11 @@
 import { once } from 'node:events';
 import type { ClientRequest } from 'node:http';
+import { setTimeout as wait } from 'node:timers/promises';
 import type { Caller } from '../caller.js';
 import type { Exchange } from '../exchange.js';
 import { type Finding, ok, problem, seconds, unknown, warning } from '../finding.js';
 import { whatCame, serviceProblem } from '../problem-body.js';
+import { readStream } from '../timed-stream.js';
 
 const SMALLEST = 128 * 1024;
 const LIMIT_MS = 60_000;
@@ -107,8 +109,8 @@ const LENGTH_MS = 300;
 const EARLY_MS = 2_000;
 
 /**
- * Checks whether the beginning of a body arrives before its end, so that the service can refuse it early. The content type is
- * wrong: the service refuses by the headers.
+ * Checks whether a refusal arrives while a body is sent. The content type is wrong: the service refuses by the headers. What is sent
+ * before is one block, because some proxies contact the service only when they have some kilobytes of a body.
  */
 export async function checkUploads(caller: Caller): Promise<Finding> {
   let wasLate = false;
@@ -118,18 +120,60 @@ export async function checkUploads(caller: Caller): Promise<Finding> {
     headers: { 'content-type': 'text/plain' },
     limitMs: LIMIT_MS,
     write: async (request) => {
-      request.write('x'.repeat(1024));
+      request.write(BLOCK);
       wasLate = !(await isAnswered(request, EARLY_MS));
       request.end();
     },
   });
+  if (response.head?.status === 408 && !serviceProblem(response))
+    return warning(
+      'uploads',
+      `a proxy refuses an upload that pauses for ${seconds(EARLY_MS)} (408)`,
+      'pauses',
+    );
   if (serviceProblem(response)?.code !== 'unsupported_media_type')
     return unknown('uploads', `the refusal of an upload did not arrive: ${whatCame(response)}`);
   if (!wasLate)
     return ok('uploads', `a refusal arrives in ${seconds(response.head!.atMs)}, while the body is sent`);
-  const measured =
-    'a proxy collects a body before it passes it on: a refusal arrives only after the whole upload';
-  return warning('uploads', measured, 'uploads');
+  return lateRefusal(await arrivalMs(caller));
+}
+
+function lateRefusal(bodyMs: number | undefined): Finding {
+  const late = 'a refusal arrives only after the whole upload';
+  if (bodyMs === undefined)
+    return warning(
+      'uploads',
+      `${late}: a proxy collects the body, or reads no answer before its end`,
+      'uploads',
+    );
+  if (bodyMs < SLOW_MS / 2)
+    return warning('uploads', `a proxy collects a body before it passes it on: ${late}`, 'collected-uploads');
+  const measured = `${late}: a proxy passes the body on at once, but reads no answer before its end`;
+  return warning('uploads', measured, 'late-refusals');
+}
+
+/** How long a query is sent, in pieces. */
+const SLOW_MS = 1_000;
+const PIECES = 4;
+
+/** How long the body of a slow query took to arrive at the service: milliseconds; undefined if the service does not say it. */
+async function arrivalMs(caller: Caller): Promise<number | undefined> {
+  const response = await caller.exchange({
+    method: 'POST',
+    path: caller.diagnosticPath,
+    headers: { ...JSON_TYPE, accept: 'text/event-stream' },
+    limitMs: LIMIT_MS,
+    write: async (request) => {
+      request.write(BEGIN);
+      for (let piece = 1; piece <= PIECES; piece++) {
+        request.write(BLOCK);
+        if (piece < PIECES) await wait(SLOW_MS / (PIECES - 1));
+      }
+      request.end('"}],"kwargs":{"count":1}}');
+    },
+  });
+  const { bodyMs } = (readStream(response).events[0]?.data ?? {}) as { bodyMs?: unknown };
+  return typeof bodyMs === 'number' ? bodyMs : undefined;
 }
 
 function bytes(count: number): string {
