@@ -21,7 +21,7 @@ import {
   type ServiceAgent,
   shownNameOf,
 } from './config/index.js';
-import { diagnosticHandler } from './agents/diagnostic/index.js';
+import { diagnosticAgent } from './agents/diagnostic/index.js';
 import { type AnsweringOptions, loadAgent, loadPackage } from './service/load-agent.js';
 import { type LoadedProtocol, loadProtocols } from './service/load-protocols.js';
 import { PlaygroundModule } from './playground/index.js';
@@ -96,7 +96,7 @@ export class AppModule {
     );
     const protocols = await loadProtocols(environment, agents);
     const diagnostics = agents.map((agent) =>
-      QueryModule.forRoot({ ...diagnosticOptions(agent), ...shared, handler: diagnosticHandler() }),
+      QueryModule.forRoot({ ...shared, ...diagnosticOptions(agent, decorators) }),
     );
     return {
       module: AppModule,
@@ -159,9 +159,10 @@ function featuresOf(environment: Environment, agents: ServiceAgent[], measures: 
  * Beside each agent, on a path below its own, so that a proxy treats both alike. It has no listeners: a test is not in the log
  * of queries and the metrics. A name of an agent has no ".", so no agent has this one.
  */
-function diagnosticOptions(agent: ServiceAgent) {
+function diagnosticOptions(agent: ServiceAgent, decorators: ClassDecorator[]) {
   const { name, environment } = agent;
   const { runs, ...options } = queryOptions(environment);
+  const tests = diagnosticAgent();
   const limits = {
     maxRunning: 100,
     maxWaiting: 100,
@@ -171,7 +172,9 @@ function diagnosticOptions(agent: ServiceAgent) {
   };
   return {
     ...options,
-    runs: { ...runs, ...limits },
+    ...tests,
+    runs: { ...runs, ...limits, ...tests.runs },
+    decorators: [...decorators, ...tests.decorators],
     name: name === undefined ? 'query.diagnostic' : `${name}.diagnostic`,
     path: `${pathOf(agent)}/diagnostic`,
   };

@@ -66,7 +66,7 @@ const ENTRIES: Record<string, string[]> = {
     'withoutSecrets',
   ],
   'src/agents/command/index.ts': ['checkCommand', 'commandHandler'],
-  'src/agents/diagnostic/index.ts': ['diagnosticHandler'],
+  'src/agents/diagnostic/index.ts': ['diagnosticAgent', 'diagnosticHandler'],
   'src/agents/remote/index.ts': [
     'askHere',
     'failures',
