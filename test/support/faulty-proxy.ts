@@ -28,6 +28,10 @@ export interface Faults {
   cutsSilentMs?: number;
   /** Cuts every answer after so long. */
   cutsAllMs?: number;
+  /** Ends an answer that the service has cut as if it were complete. */
+  completesCuts?: boolean;
+  /** Reads an answer on for so long when its client has left. */
+  staysMs?: number;
   /** Refuses longer bodies. */
   bodyBytes?: number;
   /** Removes these headers of requests. */
@@ -42,6 +46,8 @@ export interface Faults {
   prefix?: string;
   /** Refuses requests with these methods. */
   refuses?: string[];
+  /** Over HTTP/2: resets the stream of a request that is answered before its body has ended, and loses the answer. */
+  losesRefusals?: boolean;
   /** Speaks https: HTTP/2 and HTTP/1.1, or HTTP/1.1 alone. */
   tls?: 'h2' | 'http/1.1';
 }
@@ -96,7 +102,8 @@ export class FaultyProxy {
     });
     passed.on('response', (answer) => this.#answer(request, answer, response));
     passed.on('error', () => response.destroy());
-    response.on('close', () => passed.destroy());
+    const { staysMs = 0 } = this.faults;
+    response.on('close', () => setTimeout(() => passed.destroy(), staysMs).unref());
     if (collectsBodies) void collected(request).then((body) => passed.end(body));
     else pipeline(request, passed, () => undefined);
   }
@@ -122,6 +129,7 @@ export class FaultyProxy {
     if (holdsAnswers && !request.readableEnded)
       return void request.once('end', () => this.#answer(request, answer, response));
     const cut = () => response.destroy();
+    if (this.faults.losesRefusals && !request.complete) return cut();
     if (cutsAllMs !== undefined) timer(response, cutsAllMs, cut);
     if (cutsSilentMs !== undefined) cutWhenSilent(answer, response, cutsSilentMs);
     const headers: http.OutgoingHttpHeaders = { ...answer.headers, ...adds };
@@ -141,7 +149,15 @@ export class FaultyProxy {
     response.writeHead(answer.statusCode!, headers);
     response.flushHeaders?.();
     if (encoder) pipeline(answer, encoder, response, () => undefined);
-    else pipeline(answer, response, () => undefined);
+    else this.#pipe(answer, response);
+  }
+
+  #pipe(answer: http.IncomingMessage, response: http.ServerResponse): void {
+    const { completesCuts, staysMs } = this.faults;
+    if (!completesCuts && staysMs === undefined) return void pipeline(answer, response, () => undefined);
+    answer.pipe(response, { end: false });
+    answer.on('error', () => undefined);
+    answer.on('close', () => void (completesCuts || answer.complete ? response.end() : response.destroy()));
   }
 }
 

@@ -12,9 +12,13 @@ export class Caller {
     return `${this.target.path}/diagnostic`;
   }
 
-  /** Sends one request on a connection of its own. It never rejects. */
-  async exchange(options: RequestOptions): Promise<Exchange> {
-    const result = await exchange(this.target, options);
+  /**
+   * Sends one request on a connection of its own. It never rejects.
+   *
+   * @param credential the headers that have it. Default: those of the target
+   */
+  async exchange(options: RequestOptions, credential = this.target.headers): Promise<Exchange> {
+    const result = await exchange({ ...this.target, headers: credential }, options);
     if (result.head) this.heads.push(result.head);
     return result;
   }

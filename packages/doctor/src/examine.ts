@@ -1,6 +1,9 @@
 import { Caller } from './caller.js';
+import { checkAccess } from './checks/access.js';
+import { checkAgentCard } from './checks/agent-card.js';
 import { checkBodies, checkUploads } from './checks/bodies.js';
 import { checkHttp2 } from './checks/http2.js';
+import { checkLeaving } from './checks/leaving.js';
 import { checkReachability } from './checks/reachability.js';
 import { checkRequests } from './checks/requests.js';
 import { checkSilence } from './checks/silence.js';
@@ -31,7 +34,7 @@ export async function examine(target: Target, { idle, body }: Extent): Promise<R
   const caller = new Caller(target);
   const url = `${target.origin.origin}${target.path}`;
   const { finding, exitCode } = await checkReachability(caller);
-  const findings = exitCode === undefined ? await others() : [];
+  const findings = exitCode === undefined ? await rest() : [];
   const all = [finding, ...findings].sort((one, other) => orderOf(one) - orderOf(other));
   const hasProblem = all.some(({ verdict }) => verdict === 'problem');
   return {
@@ -41,14 +44,14 @@ export async function examine(target: Target, { idle, body }: Extent): Promise<R
     exitCode: exitCode ?? (hasProblem ? EXIT.problem : EXIT.ok),
   };
 
-  async function others(): Promise<Finding[]> {
-    const silence = checkSilence(caller, idle);
+  async function rest(): Promise<Finding[]> {
+    const long = Promise.all([checkSilence(caller, idle), checkLeaving(caller, idle)]);
     const streams = await Promise.all([checkStreaming(caller), checkHttp2(caller)]);
-    const requests = await checkRequests(caller);
+    const others = await Promise.all([checkRequests(caller), checkAccess(caller), checkAgentCard(caller)]);
     // Large bodies take the network for themselves, and would delay the events of other checks.
     const uploads = await checkUploads(caller);
     const bodies = await checkBodies(caller, body);
-    return [...streams.flat(), ...requests, uploads, bodies, ...(await silence)];
+    return [...streams.flat(), ...others.flat(), uploads, bodies, ...(await long).flat()];
   }
 }
 

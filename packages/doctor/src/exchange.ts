@@ -25,6 +25,8 @@ export interface Exchange {
   endMs: number;
   /** Why the connection failed, if it did. */
   error: NodeJS.ErrnoException | undefined;
+  /** Whether what has answered is on the machine of the doctor. */
+  isOnThisMachine: boolean;
 }
 
 /** What a request has. */
@@ -52,6 +54,7 @@ export class Recording {
     end: 'cut',
     endMs: 0,
     error: undefined,
+    isOnThisMachine: false,
   };
   readonly ended: Promise<Exchange>;
   #resolve!: () => void;
@@ -127,6 +130,8 @@ export function exchange(target: Target, options: RequestOptions): Promise<Excha
   });
   request.on('response', (response) => {
     recording.head(response.statusCode!, response.headers);
+    const { localAddress, remoteAddress } = response.socket;
+    recording.exchange.isOnThisMachine = localAddress === remoteAddress;
     response.on('data', (bytes: Buffer) => {
       recording.piece(bytes);
       if (isEnough?.(recording.exchange)) recording.end('stopped');

@@ -24,10 +24,14 @@ export interface Finding {
  */
 export const CHECKS = {
   reachable: 'Service',
+  access: 'Access',
+  credentials: 'Credentials',
   buffering: 'Events one by one',
   compression: 'Compression',
   idle: 'Silent streams',
   duration: 'Long streams',
+  cuts: 'Cut streams',
+  leaving: 'Leaving clients',
   bodies: 'Large bodies',
   uploads: 'Early refusals',
   accept: 'Accept',
@@ -36,7 +40,9 @@ export const CHECKS = {
   'content-location': 'Content-Location',
   'cache-control': 'Cache-Control',
   delete: 'DELETE',
+  'agent-card': 'Agent card',
   http2: 'HTTP/2',
+  'http2-uploads': 'HTTP/2 refusals',
 } as const;
 
 /** The name of a check, as the JSON has it. */

@@ -13,6 +13,15 @@ export function serviceProblem(response: Exchange): ServiceProblem | undefined {
   return typeof code === 'string' && typeof detail === 'string' ? { code, detail } : undefined;
 }
 
+/**
+ * Whether the service says that the credential of the request is not valid. RFC 6750 §3.1: only a request that had a credential is
+ * told so.
+ */
+export function isInvalidCredential({ head }: Exchange): boolean {
+  const challenge = String(head?.headers['www-authenticate'] ?? '');
+  return challenge === '' || challenge.includes('error=');
+}
+
 /** The body as a JSON object; undefined if it is something else. */
 export function jsonOf(response: Exchange): Record<string, unknown> | undefined {
   try {

@@ -30,10 +30,10 @@ export interface Timetable {
   silenceMs?: number;
 }
 
-/** The body that asks for a timetable. */
-export function bodyOf(timetable: Timetable): string {
+/** The body that asks for a timetable, and names the run with these metadata. */
+export function bodyOf(timetable: Timetable, metadata?: Record<string, string>): string {
   const text = 'A test of the way from nest-agent-query doctor to the service.';
-  return JSON.stringify({ parts: [{ type: 'text', text }], kwargs: timetable });
+  return JSON.stringify({ parts: [{ type: 'text', text }], kwargs: timetable, metadata });
 }
 
 const FULL = { accept: 'text/event-stream' };

@@ -1,30 +1,71 @@
-import http2 from 'node:http2';
-import { isIP } from 'node:net';
-import tls from 'node:tls';
 import type { Caller } from '../caller.js';
-import { type Exchange, Recording } from '../exchange.js';
 import { type Finding, ok, problem, seconds, unknown, warning } from '../finding.js';
-import { whatCame } from '../problem-body.js';
+import { connectOverTls, exchangeOverHttp2, type Http2Request } from '../http2-exchange.js';
+import type { Exchange } from '../exchange.js';
+import { serviceProblem, whatCame } from '../problem-body.js';
 import { bodyOf, isWhole, readStream } from '../timed-stream.js';
 import { heldBackMs, unfinished } from './streaming.js';
 
 const TIMETABLE = { count: 5, intervalMs: 250 };
-const LIMIT_MS = 15_000;
 
-/** Checks a stream over HTTP/2, as browsers would use it. */
-export async function checkHttp2(caller: Caller): Promise<Finding> {
-  const { origin } = caller.target;
-  if (origin.protocol === 'http:') return unknown('http2', 'browsers use HTTP/2 with https only');
-  const socket = await connect(origin);
-  if (!socket) return unknown('http2', 'there was no connection');
-  if (socket.alpnProtocol !== 'h2') {
-    socket.destroy();
+/** A browser sends the length of what it has whole. Lighttpd refuses a body without it (411). */
+const STREAM = bodyOf(TIMETABLE);
+
+const QUERY: Http2Request = {
+  headers: {
+    'content-type': 'application/json',
+    'content-length': String(Buffer.byteLength(STREAM)),
+    accept: 'text/event-stream',
+  },
+  write: (request) => void request.end(STREAM),
+};
+
+/** How long the body waits for the refusal. A proxy that collects bodies passes nothing on before its end. */
+const EARLY_MS = 2_000;
+
+const HALF = Buffer.alloc(32 * 1024, 'x');
+
+/** The service refuses the content type by the headers. The body does not end before that. */
+const REFUSED: Http2Request = {
+  headers: { 'content-type': 'text/plain', 'content-length': String(2 * HALF.length) },
+  write: (request) => {
+    request.write(HALF);
+    const late = setTimeout(() => request.end(HALF), EARLY_MS);
+    request.once('close', () => clearTimeout(late));
+  },
+};
+
+/** Checks a stream over HTTP/2, as browsers would use it, and a refusal while a body is sent. */
+export async function checkHttp2(caller: Caller): Promise<Finding[]> {
+  if (caller.target.origin.protocol === 'http:') return neither('browsers use HTTP/2 with https only');
+  const [one, other] = await Promise.all([over(caller, QUERY), over(caller, REFUSED)]);
+  if (one === 'no connection' || other === 'no connection') return neither('there was no connection');
+  if (one === 'not offered' || other === 'not offered') {
     const measured = 'is not offered: a browser has six connections, and each stream takes one';
-    return warning('http2', measured, 'http2');
+    return [warning('http2', measured, 'http2'), unknown('http2-uploads', 'HTTP/2 is not offered')];
   }
-  const stream = readStream(await exchange(caller, socket));
-  if (stream.exchange.head?.status !== 200)
-    return problem('http2', `a query over HTTP/2 has no stream: ${whatCame(stream.exchange)}`, 'http2');
+  return [streamOf(one), refusalOf(other)];
+}
+
+function neither(why: string): Finding[] {
+  return [unknown('http2', why), unknown('http2-uploads', why)];
+}
+
+async function over(
+  caller: Caller,
+  request: Http2Request,
+): Promise<Exchange | 'not offered' | 'no connection'> {
+  const socket = await connectOverTls(caller.target.origin);
+  if (!socket) return 'no connection';
+  if (socket.alpnProtocol === 'h2') return exchangeOverHttp2(caller, socket, request);
+  socket.destroy();
+  return 'not offered';
+}
+
+function streamOf(exchange: Exchange): Finding {
+  const stream = readStream(exchange);
+  if (exchange.head?.status !== 200)
+    return problem('http2', `a query over HTTP/2 has no stream: ${whatCame(exchange)}`, 'http2');
   if (!isWhole(stream)) return unfinished('http2', stream);
   const held = heldBackMs(stream);
   if (held > 2 * TIMETABLE.intervalMs)
@@ -32,52 +73,13 @@ export async function checkHttp2(caller: Caller): Promise<Finding> {
   return ok('http2', 'events arrive one by one over HTTP/2 too');
 }
 
-function connect(origin: URL): Promise<tls.TLSSocket | undefined> {
-  return new Promise((resolve) => {
-    const host = origin.hostname.replace(/^\[|\]$/g, '');
-    const socket = tls.connect({
-      host,
-      port: Number(origin.port || 443),
-      // An address is no name (RFC 6066 §3).
-      ...(isIP(host) === 0 && { servername: host }),
-      ALPNProtocols: ['h2', 'http/1.1'],
-      timeout: LIMIT_MS,
-    });
-    const fail = () => {
-      socket.destroy();
-      resolve(undefined);
-    };
-    socket.once('error', fail).once('timeout', fail);
-    socket.once('secureConnect', () => {
-      socket.off('error', fail).off('timeout', fail);
-      resolve(socket);
-    });
-  });
-}
-
-/** The same as an exchange over HTTP/1.1. */
-function exchange({ target, diagnosticPath, heads }: Caller, socket: tls.TLSSocket): Promise<Exchange> {
-  const session = http2.connect(target.origin, { createConnection: () => socket });
-  const recording = new Recording(LIMIT_MS, () => session.destroy());
-  const fail = (error: Error) => {
-    recording.fail(error);
-    recording.end('cut');
-  };
-  session.on('error', fail);
-  const body = bodyOf(TIMETABLE);
-  const request = session.request({
-    ':method': 'POST',
-    ':path': diagnosticPath,
-    'content-type': 'application/json',
-    // As browsers do. lighttpd refuses a request without it, and with HTTP/2 alone.
-    'content-length': Buffer.byteLength(body),
-    accept: 'text/event-stream',
-    ...target.headers,
-  });
-  request.on('error', fail);
-  request.on('response', (headers) => heads.push(recording.head(headers[':status'] ?? 0, headers)));
-  request.on('data', (bytes: Buffer) => recording.piece(bytes));
-  request.on('end', () => recording.end('whole'));
-  request.end(body);
-  return recording.ended;
+/** Whether the answer comes early or late, the check of uploads tells. */
+function refusalOf(exchange: Exchange): Finding {
+  const { head, end } = exchange;
+  if (serviceProblem(exchange)?.code === 'unsupported_media_type')
+    return ok('http2-uploads', 'a refusal arrives over HTTP/2 too, while the body is sent');
+  if (head || end === 'stopped')
+    return unknown('http2-uploads', `the refusal of an upload did not arrive: ${whatCame(exchange)}`);
+  const measured = `the refusal is lost: ${whatCame(exchange)} while the body was sent`;
+  return problem('http2-uploads', measured, 'http2-uploads');
 }

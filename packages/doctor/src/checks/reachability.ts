@@ -3,7 +3,7 @@ import { connectionFailure } from '../connection-failure.js';
 import { EXIT } from '../exit-codes.js';
 import { type Exchange, textOf } from '../exchange.js';
 import { type Finding, ok, problem, seconds } from '../finding.js';
-import { whatCame, jsonOf, serviceProblem } from '../problem-body.js';
+import { isInvalidCredential, jsonOf, serviceProblem, whatCame } from '../problem-body.js';
 import { mislabelled, timedStream, type TimedStream } from '../timed-stream.js';
 
 /** What the first requests have found. Without `exitCode`, the other checks make sense. */
@@ -56,9 +56,7 @@ function refusalInWords(response: Exchange, wasSent: boolean): string {
   const status = response.head!.status;
   if (!refusal) return `something before the service refuses access: ${whatCame(response)}`;
   if (!wasSent) return `refuses access (${status}): give an API key or a token with --key or AGENT_QUERY_KEY`;
-  // RFC 6750 §3.1: only a request that had a credential is told that it is invalid.
-  const challenge = String(response.head!.headers['www-authenticate'] ?? '');
-  if (status === 401 && challenge !== '' && !challenge.includes('error='))
+  if (status === 401 && !isInvalidCredential(response))
     return `the credential did not arrive: a proxy removes the header Authorization (${status})`;
   return `refuses the credential (${status}): ${refusal.detail}`;
 }
@@ -92,7 +90,7 @@ function withoutDiagnostic(stream: TimedStream): Reached | undefined {
   function whyNoDiagnostic(): string {
     const { status } = exchange.head!;
     if (status === 404)
-      return 'has no agent for tests: mount diagnosticHandler() of nest-agent-query/agents/diagnostic below the path of the agent';
+      return 'has no agent for tests: mount diagnosticAgent() of nest-agent-query/agents/diagnostic below the path of the agent';
     return `has no answer to a query: ${whatCame(exchange)}${status === 200 ? ', without events' : ''}`;
   }
 }
