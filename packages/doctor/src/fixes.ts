@@ -266,6 +266,9 @@ export const FIXES = {
     trafficserver: 'proxy.config.url_remap.pristine_host_hdr: 1',
     unknown: 'let it pass Host on unchanged, and set X-Forwarded-Proto',
   },
+  'agent-card-path': {
+    always: 'Give the service a name of its own, without a prefix. A host may set url of A2aModule.',
+  },
   access: {
     always: 'Configure API_KEYS, or a guard in a host. For a public demo, nothing need change.',
   },

@@ -20,9 +20,15 @@ export async function checkAgentCard(caller: Caller): Promise<Finding> {
   const addresses = addressesOf(jsonOf(response));
   if (response.head?.status !== 200 || addresses.length === 0)
     return unknown('agent-card', `there is none: ${whatCame(response)}`);
-  const other = addresses.find((address) => !address.startsWith(base));
+  const other = addresses.find((address) => !isBelow(base, address));
   if (other === undefined) return ok('agent-card', `names ${addresses[0]!}`);
-  return warning('agent-card', `names ${other}, but callers need an address below ${base}`, 'agent-card');
+  const isLostPrefix = URL.canParse(other) && new URL(other).origin === origin.origin;
+  const fix = isLostPrefix ? 'agent-card-path' : 'agent-card';
+  return warning('agent-card', `names ${other}, but callers need an address below ${base}`, fix);
+}
+
+function isBelow(base: string, address: string): boolean {
+  return URL.canParse(address) && new URL(address).href.startsWith(base);
 }
 
 /** Where the card tells callers to go: of A2A 1.0, and of versions before. */
