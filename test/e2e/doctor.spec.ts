@@ -132,9 +132,14 @@ const CASES: [title: string, faults: Faults, found: [check: string, verdict: str
       ],
     ],
     [
-      'never tells the service that a client has left, and names itself to the service in its own way',
-      { staysMs: 60_000, sets: { host: '127.0.0.1:3000' } },
+      'never tells the service that a client has left, names itself in its own way, and is before a service without signals',
+      {
+        staysMs: 60_000,
+        sets: { host: '127.0.0.1:3000' },
+        answers: { '/health/ready': { status: 'ready', detail: 'Signals do not arrive.' } },
+      },
       [
+        ['health', 'warning', /^the service is ready, but: Signals do not arrive\.$/],
         ['leaving', 'warning', /^not noticed within 5 s; --idle 30 shows whether it ever is$/],
         [
           'agent-card',
@@ -394,6 +399,7 @@ describe('The doctor', () => {
       const same = {
         credentials: 'there is no credential to send: give one with --key',
         'agent-card': 'there is none: the service does not speak A2A',
+        health: 'the way does not show it: the answer was 404 with application/json',
         http2: 'browsers use HTTP/2 with https only',
         'http2-uploads': 'browsers use HTTP/2 with https only',
       };
@@ -499,7 +505,7 @@ describe('The doctor', () => {
     expect(stdout).toContain(
       '\n    HAProxy     http-response replace-header Content-Location ^/(.*) /api/\\1\n',
     );
-    expect(stdout).toMatch(/\n\n15 fine, 1 problem, 1 warning, 3 not checked\.\n$/);
+    expect(stdout).toMatch(/\n\n16 fine, 1 problem, 1 warning, 3 not checked\.\n$/);
   });
 
   it(promise('service.diagnostic', 'which say how long the body was sent'), async () => {

@@ -44,6 +44,8 @@ export interface Faults {
   adds?: Record<string, string>;
   /** Removes this from the path of requests. */
   prefix?: string;
+  /** Answers these paths itself, with these JSON documents. */
+  answers?: Record<string, object>;
   /** Refuses requests with these methods. */
   refuses?: string[];
   /** Over HTTP/2: resets the stream of a request that is answered before its body has ended, and loses the answer. */
@@ -93,6 +95,11 @@ export class FaultyProxy {
   #pass(request: http.IncomingMessage, response: http.ServerResponse): void {
     const { refuses, bodyBytes, prefix = '', collectsBodies } = this.faults;
     if (refuses?.includes(request.method!)) return refuse(request, response, 405);
+    const own = this.faults.answers?.[request.url!];
+    if (own) {
+      response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify(own));
+      return;
+    }
     if (Number(request.headers['content-length']) > bodyBytes!) return refuse(request, response, 413);
     const headers = this.#requestHeaders(request);
     const passed = http.request(this.service + request.url!.slice(prefix.length), {

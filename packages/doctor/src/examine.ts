@@ -2,6 +2,7 @@ import { Caller } from './caller.js';
 import { checkAccess } from './checks/access.js';
 import { checkAgentCard } from './checks/agent-card.js';
 import { checkBodies, checkUploads } from './checks/bodies.js';
+import { checkHealth } from './checks/health.js';
 import { checkHttp2 } from './checks/http2.js';
 import { checkLeaving } from './checks/leaving.js';
 import { checkReachability } from './checks/reachability.js';
@@ -47,7 +48,12 @@ export async function examine(target: Target, { idle, body }: Extent): Promise<R
   async function rest(): Promise<Finding[]> {
     const long = Promise.all([checkSilence(caller, idle), checkLeaving(caller, idle)]);
     const streams = await Promise.all([checkStreaming(caller), checkHttp2(caller)]);
-    const others = await Promise.all([checkRequests(caller), checkAccess(caller), checkAgentCard(caller)]);
+    const others = await Promise.all([
+      checkRequests(caller),
+      checkAccess(caller),
+      checkAgentCard(caller),
+      checkHealth(caller),
+    ]);
     // Large bodies take the network for themselves, and would delay the events of other checks.
     const uploads = await checkUploads(caller);
     const bodies = await checkBodies(caller, body);

@@ -24,6 +24,7 @@ export interface Finding {
  */
 export const CHECKS = {
   reachable: 'Service',
+  health: 'Health',
   access: 'Access',
   credentials: 'Credentials',
   buffering: 'Events one by one',

@@ -269,6 +269,10 @@ export const FIXES = {
   'agent-card-path': {
     always: 'Give the service a name of its own, without a prefix. A host may set url of A2aModule.',
   },
+  health: {
+    always:
+      'Where signals do not arrive, a pooler is before Postgres: set DATABASE_DIRECT_URL to Postgres itself.',
+  },
   access: {
     always: 'Configure API_KEYS, or a guard in a host. For a public demo, nothing need change.',
   },
