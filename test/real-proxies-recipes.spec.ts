@@ -114,7 +114,7 @@ describe('The documents on proxies', () => {
       haproxy: { finds: [], noticesAtOnce: true },
       apache: { finds: ['uploads'], noticesAtOnce: false },
       lighttpd: { finds: [], noticesAtOnce: false },
-      varnish: { finds: ['uploads', 'http2'], noticesAtOnce: false },
+      varnish: { finds: ['http2'], noticesAtOnce: true },
       squid: { finds: ['http2'], noticesAtOnce: true },
     };
 
