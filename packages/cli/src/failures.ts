@@ -6,6 +6,20 @@ export class UsageError extends Error {
   override readonly name = 'UsageError';
 }
 
+/** A proxy between this machine and the service is at fault. */
+export class ProxyFailure extends Error {
+  override readonly name = 'ProxyFailure';
+
+  /** @param isFinal whether it does not help to try again */
+  constructor(
+    message: string,
+    readonly isFinal: boolean,
+    cause?: Error,
+  ) {
+    super(message, { cause });
+  }
+}
+
 /** Codes of the client that do not come from the service. */
 const EXIT_OF_CODE = new Map<string, number>([
   ['connection_lost', EXIT.noConnection],
@@ -34,6 +48,7 @@ function adviceOn(error: AgentQueryError): string {
   const { code, problem, runId, status } = error;
   if (code === 'connection_lost' && runId !== undefined)
     return `\nThe run may go on. To read the rest: nest-agent-query follow ${runId}`;
+  if (error.cause instanceof ProxyFailure) return '';
   if (code === 'connection_lost' || code === 'invalid_response' || isUnknownPath(error))
     return '\nDoes the service listen there? --url or AGENT_QUERY_URL says where it is.';
   if (status === 401) return '\nSet AGENT_QUERY_KEY to an API key or a token of the service.';

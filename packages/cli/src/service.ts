@@ -1,6 +1,8 @@
 import { type Command, InvalidArgumentError, Option } from 'commander';
 import { AgentQueryClient, type AgentQueryClientOptions } from 'nest-agent-query-client';
 import { addressOf, credentialOf } from './address.js';
+import { proxyFor } from './proxy/forward-proxy.js';
+import { proxiedFetch } from './proxy/proxied-fetch.js';
 
 /** The options that hold for every command that asks a service. */
 interface ServiceOptions {
@@ -39,11 +41,18 @@ export function addServiceOptions(program: Command): Command {
     );
 }
 
-/** A client of the service that the options name. */
+/** A client of the service that the options name, through the proxy that the environment names. */
 export function connect(command: Command, options: AgentQueryClientOptions = {}): AgentQueryClient {
   const { url, agent, path, key } = optionsOf(command);
-  const baseUrl = addressOf(url, agent).href;
-  return new AgentQueryClient({ baseUrl, path, headers: credentialOf(key), ...options });
+  const address = addressOf(url, agent);
+  const proxy = proxyFor(address);
+  return new AgentQueryClient({
+    baseUrl: address.href,
+    path,
+    headers: credentialOf(key),
+    ...(proxy && { fetch: proxiedFetch(proxy, address) }),
+    ...options,
+  });
 }
 
 /** What `--kwargs` gives. */

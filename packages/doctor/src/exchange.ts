@@ -1,7 +1,7 @@
 import http from 'node:http';
 import https from 'node:https';
 import { decoded, encodingOf, MAX_BYTES, type Piece } from './content-encoding.js';
-import type { Target } from './target.js';
+import type { Target, Through } from './target.js';
 
 /** The head of a response. */
 export interface Head {
@@ -116,16 +116,20 @@ export function exchange(target: Target, options: RequestOptions): Promise<Excha
   const { origin } = target;
   const { method, path, headers, write, limitMs, isEnough } = options;
   const { request: open } = origin.protocol === 'https:' ? https : http;
-  const request = open(new URL(path, origin), {
+  const { through } = target;
+  const url = new URL(path, origin);
+  const relayed = through?.relayed(url);
+  const request = open(url, {
     method,
-    agent: false,
+    ...(through && !relayed ? { createConnection: connectionThrough(through, url) } : { agent: false }),
+    ...relayed,
     // Node would forget the second `Server`, which is another proxy.
     joinDuplicateHeaders: true,
-    headers: { ...target.headers, ...headers },
+    headers: { ...target.headers, ...headers, ...(relayed?.headers as http.OutgoingHttpHeaders) },
   });
   const recording = new Recording(limitMs, () => request.destroy());
   request.on('error', (error) => {
-    recording.fail(error);
+    recording.fail((relayed && through?.failureOf(error)) ?? error);
     if (!recording.exchange.head) recording.end('cut');
   });
   request.on('response', (response) => {
@@ -142,6 +146,16 @@ export function exchange(target: Target, options: RequestOptions): Promise<Excha
   if (write) void Promise.resolve(write(request)).catch(() => undefined);
   else request.end();
   return recording.ended;
+}
+
+function connectionThrough(through: Through, url: URL): NonNullable<http.RequestOptions['createConnection']> {
+  return (_options, callback) => {
+    through.open(url, ['http/1.1']).then(
+      (socket) => callback(null, socket),
+      (error: Error) => callback(error, undefined as never),
+    );
+    return undefined;
+  };
 }
 
 /** The body of a response as text. */

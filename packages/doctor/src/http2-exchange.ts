@@ -3,11 +3,18 @@ import { isIP } from 'node:net';
 import tls from 'node:tls';
 import type { Caller } from './caller.js';
 import { type Exchange, Recording } from './exchange.js';
+import type { Target } from './target.js';
 
 export const LIMIT_MS = 15_000;
 
+const PROTOCOLS = ['h2', 'http/1.1'];
+
 /** Connects with TLS, and offers HTTP/2; undefined if there is no connection. */
-export function connectOverTls(origin: URL): Promise<tls.TLSSocket | undefined> {
+export async function connectOverTls({ origin, through }: Target): Promise<tls.TLSSocket | undefined> {
+  return through ? through.open(origin, PROTOCOLS).catch(() => undefined) : connect(origin);
+}
+
+function connect(origin: URL): Promise<tls.TLSSocket | undefined> {
   return new Promise((resolve) => {
     const host = origin.hostname.replace(/^\[|\]$/g, '');
     const socket = tls.connect({
@@ -15,7 +22,7 @@ export function connectOverTls(origin: URL): Promise<tls.TLSSocket | undefined> 
       port: Number(origin.port || 443),
       // An address is no name (RFC 6066 §3).
       ...(isIP(host) === 0 && { servername: host }),
-      ALPNProtocols: ['h2', 'http/1.1'],
+      ALPNProtocols: PROTOCOLS,
       timeout: LIMIT_MS,
     });
     const fail = () => {

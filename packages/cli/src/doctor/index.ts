@@ -41,6 +41,7 @@ Exit codes: 0 all fine, 1 a problem was found, 2 usage, 3 access was refused (40
 async function doctor(given: string | undefined, command: Command): Promise<number> {
   const { url, agent, path, key, ...options } = command.optsWithGlobals<Options>();
   const target = targetOf(given ?? url, path, key, agent);
+  if (target.through) process.stderr.write(`All requests go through ${target.through.name}.\n`);
   const stopProgress = showProgress(options.idle);
   const report = await examine(target, options).finally(stopProgress);
   process.stdout.write(options.json ? jsonOfReport(report) : textOfReport(report, lookOf(process.stdout)));

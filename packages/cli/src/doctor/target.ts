@@ -1,5 +1,6 @@
 import type { Target } from 'nest-agent-query-doctor';
 import { addressOf, credentialOf } from '../address.js';
+import { proxyFor } from '../proxy/forward-proxy.js';
 
 /**
  * What the doctor examines.
@@ -17,5 +18,6 @@ export function targetOf(text: string, endpoint: string, key: string | undefined
     origin: new URL(url.origin),
     path: base.endsWith(`/${endpoint}`) ? base : `${base}/${endpoint}`,
     headers: credentialOf(key),
+    through: proxyFor(url),
   };
 }

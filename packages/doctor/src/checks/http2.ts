@@ -55,7 +55,7 @@ async function over(
   caller: Caller,
   request: Http2Request,
 ): Promise<Exchange | 'not offered' | 'no connection'> {
-  const socket = await connectOverTls(caller.target.origin);
+  const socket = await connectOverTls(caller.target);
   if (!socket) return 'no connection';
   if (socket.alpnProtocol === 'h2') return exchangeOverHttp2(caller, socket, request);
   socket.destroy();
