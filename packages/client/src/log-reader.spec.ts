@@ -1,3 +1,4 @@
+import { text } from 'node:stream/consumers';
 import { jest } from '@jest/globals';
 import type { AgentQueryClient, AgentQueryClientOptions, ResumeInfo } from './index.js';
 import {
@@ -108,6 +109,45 @@ describe('The client, reading a log of literal bytes,', () => {
     expect(keys[0]).toBe(keys[1]);
     expect(new Set(keys).size).toBe(3);
     expect(keys[3]).toBe('mine');
+  });
+
+  const page =
+    (status: number): Respond =>
+    (_, response) =>
+      response.writeHead(status, { 'Content-Type': 'text/html' }).end('<html><h1>Bad Gateway</h1></html>');
+
+  it.each<[string, Respond]>([
+    ['a connection that is closed without an answer', (request) => request.socket.destroy()],
+    ['a page of a proxy with the status 502', page(502)],
+    ['a page of a proxy with the status 503', page(503)],
+    ['a page of a proxy with the status 504', page(504)],
+  ])('repeats a query with its key after %s, on a connection that was used before', async (_, fail) => {
+    const seen: { port: number | undefined; key: unknown; body: string }[] = [];
+    const note =
+      (respond: Respond): Respond =>
+      async (request, response) => {
+        const { headers, socket } = request;
+        seen.push({ port: socket.remotePort, key: headers['idempotency-key'], body: await text(request) });
+        respond(request, response);
+      };
+    const answer = stream('retry: 1\n' + event(1, 'message', { content: 'a' }) + event(2, 'done', DONE));
+    const list = note((_, response) => response.end('{"runs":[]}'));
+    await start([list, list, note(fail), note(answer)]);
+    // A connection is free some ticks after its response: the third request uses that of the first again.
+    await client.runs();
+    await client.runs();
+    expect(await client.ask('x', { files: [new Blob(['abc'])] }).text()).toBe('a');
+    const [first, second, lost, repeated] = seen;
+    expect([first!.port, second!.port]).toContain(lost!.port);
+    expect(lost!.key).toMatch(/^\d+(?:-\d+){3}$/);
+    expect(lost!.body).toContain('"base64":"YWJj"');
+    expect(repeated).toMatchObject({ key: lost!.key, body: lost!.body });
+    expect(service.requests).toEqual([
+      ['GET', '/query'],
+      ['GET', '/query'],
+      ['POST', '/query'],
+      ['POST', '/query'],
+    ]);
   });
 
   it.each([
