@@ -9,6 +9,7 @@ import {
   type RealProxy,
   startApache,
   startH2o,
+  startHaproxy,
   startLighttpd,
   startNghttpx,
   startSquid,
@@ -135,6 +136,21 @@ describe('The doctor', () => {
       ],
     });
     expect(good.found).toEqual({ uploads: [WAITS, 'nothing to set: uploads pass at once'] });
+  });
+
+  withProxy('haproxy', 'finds that HAProxy collects small uploads where it is told to', async () => {
+    const [faulty, good] = await foundInBoth(
+      startHaproxy(service.url, 'option http-no-delay\n  option http-buffer-request'),
+      startHaproxy(service.url, 'option http-no-delay'),
+    );
+    const { uploads, ...others } = faulty.found;
+    expect(uploads).toContain('remove option http-buffer-request');
+    expect(uploads![0]).toBe(
+      'warning: a proxy collects a body of some kilobytes before it passes it on: refusals of longer ones arrive early',
+    );
+    expect([faulty.seen, others]).toEqual([[], {}]);
+    expect(good).toEqual({ seen: [], found: {} });
+    expect(await foundWithout((url) => startHaproxy(url, 'retries 0'))).toEqual(unreached(503));
   });
 
   withProxy(

@@ -162,6 +162,7 @@ export const FIXES = {
     apache: `${UPLOADS_PASS}, unless there is SetEnv proxy-sendcl`,
     varnish: `${UPLOADS_PASS}, unless VCL has std.cache_req_body`,
   },
+  'small-uploads': UPLOADS,
   pauses: {
     always: 'Clients with a bad network pause while they send. The service waits 30 s for them.',
     apache: 'RequestReadTimeout body=30,MinRate=500',
