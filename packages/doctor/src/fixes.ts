@@ -1,38 +1,12 @@
-import type { ProxyName } from './proxies.js';
-
-/**
- * What to write into the configuration of a proxy, and what helps in any case (`always`). `%` is the subject of the finding. What is
- * for `unknown` is for each that has no text of its own.
- */
-export type Fix = Partial<Record<ProxyName, string>> & { always?: string };
+import { type Fix, NOTHING } from './fix.js';
+import { UPLOAD_FIXES } from './upload-fixes.js';
 
 /** Faults that have the same remedy. */
 export type FixName = keyof typeof FIXES;
 
-/** Begins what is said of a proxy that does not have the fault, or that cannot be told to leave it. */
-export const NOTHING = 'nothing to set';
-
 const STREAMS = `${NOTHING}: it passes events on at once; look at the next proxy`;
 const NO_LIMIT = `${NOTHING}: it has no such limit; look at the next proxy`;
-const UPLOADS_PASS = `${NOTHING}: uploads pass at once`;
-
-/** Where uploads are collected. */
-const UPLOADS: Fix = {
-  nginx: 'proxy_request_buffering off; proxy_http_version 1.1;',
-  caddy: 'in reverse_proxy: no request_buffers',
-  haproxy: 'remove option http-buffer-request',
-  envoy: 'remove the filter buffer from this route',
-  alb: 'it passes uploads on, but not to a Lambda target',
-  cloudflare: 'a Configuration Rule for this path with request_body_buffering: none',
-  apache: 'remove SetEnv proxy-sendcl',
-  lighttpd: 'server.stream-request-body = 1',
-  varnish: 'remove std.cache_req_body from VCL',
-  squid: UPLOADS_PASS,
-  h2o: `${NOTHING} in version 2.2: it collects each upload`,
-  nghttpx: UPLOADS_PASS,
-  trafficserver: 'proxy.config.http.request_buffer_enabled: 0 (the default)',
-  unknown: 'let it pass the body of a request on while it is sent',
-};
+const NO_COMPRESSION = `${NOTHING}: it does not compress streams; look at the next proxy`;
 
 const REQUEST_HEADER: Fix = {
   nginx: 'remove proxy_set_header % …; and proxy_pass_request_headers off;',
@@ -88,9 +62,13 @@ export const FIXES = {
     alb: 'it does not compress; with CloudFront before it: Compress objects automatically: No',
     cloudflare: 'a Compression Rule for this path: Disable compression',
     apache: 'SetEnvIf Request_URI ^/query no-gzip; or no SetOutputFilter DEFLATE',
-    lighttpd: `${NOTHING}: it does not compress streams; look at the next proxy`,
+    lighttpd: NO_COMPRESSION,
     varnish: 'remove beresp.do_gzip = true from VCL',
-    h2o: `${NOTHING}: it does not compress streams; look at the next proxy`,
+    squid: NO_COMPRESSION,
+    h2o: NO_COMPRESSION,
+    nghttpx: NO_COMPRESSION,
+    trafficserver:
+      'remove text/event-stream (or text/*) from compressible-content-type of the plugin compress',
     unknown: 'let it not compress text/event-stream',
   },
   idle: {
@@ -145,30 +123,7 @@ export const FIXES = {
     trafficserver: 'proxy.config.http.request_buffer_enabled: 0 (the default)',
     unknown: 'let it pass bodies of up to 768 MiB on',
   },
-  'collected-uploads': {
-    ...UPLOADS,
-    always: 'Without it, uploads work, but are written twice, and refused late.',
-  },
-  'late-refusals': {
-    always: 'Uploads work. Only a refusal waits until the upload has ended.',
-    apache: UPLOADS_PASS,
-    lighttpd: 'server.stream-request-body = 1',
-    varnish: UPLOADS_PASS,
-    unknown: 'let it read the answer while the body is sent, if it has a setting for that',
-  },
-  uploads: {
-    ...UPLOADS,
-    always: 'Without it, uploads work, but are refused late.',
-    apache: `${UPLOADS_PASS}, unless there is SetEnv proxy-sendcl`,
-    varnish: `${UPLOADS_PASS}, unless VCL has std.cache_req_body`,
-  },
-  'small-uploads': UPLOADS,
-  pauses: {
-    always: 'Clients with a bad network pause while they send. The service waits 30 s for them.',
-    apache: 'RequestReadTimeout body=30,MinRate=500',
-    h2o: 'http1-request-timeout: 30 (the default is 10)',
-    unknown: 'let it wait for the next byte of a body for 30 s or more',
-  },
+  ...UPLOAD_FIXES,
   'request-header': REQUEST_HEADER,
   authorization: {
     ...REQUEST_HEADER,
@@ -219,6 +174,9 @@ export const FIXES = {
   },
   http2: {
     apache: 'Protocols h2 http/1.1, with the module http2',
+    varnish: 'varnishd -p feature=+http2, and alpn-protos = "h2,http/1.1" in hitch',
+    h2o: `${NOTHING}: it offers HTTP/2 where it ends TLS`,
+    nghttpx: `${NOTHING}: it offers HTTP/2 where it ends TLS`,
     unknown: 'let it offer h2 with ALPN',
     nginx: 'http2 on; (before version 1.25.1: listen 443 ssl http2;)',
     caddy: 'it offers HTTP/2 unless protocols of servers leaves it out',

@@ -105,8 +105,12 @@ describe('The proxies that show themselves', () => {
   });
 
   it('get one remedy in words where the doctor knows no setting of them', () => {
-    const seen = proxiesOf([headWith({ server: 'foo, Kong/3', via: '1.1 bar' })]);
+    const seen = proxiesOf([headWith({ server: 'foo, Kong/3, nghttpx', via: '1.1 bar' })]);
     expect(remediesOf('compression', '', seen)).toEqual([
+      {
+        proxy: 'nghttpx',
+        text: 'nothing to set: it does not compress streams; look at the next proxy',
+      },
       { proxy: 'Kong', text: 'let it not compress text/event-stream' },
       { proxy: 'unknown proxy', text: 'let it not compress text/event-stream' },
     ]);
@@ -143,6 +147,13 @@ describe('The proxies of a hostile server', () => {
       { name: 'varnish', header: 'Via: 1.1 varnish' },
       { name: 'unknown', header: 'Server: foo' },
       { name: 'unknown', header: 'Via: 1.1 bar' },
+    ]);
+  });
+
+  it('are seen behind a comment that does not end', async () => {
+    expect(await seenIn('Server: foo (bar\r\nServer: nginx')).toEqual([
+      { name: 'nginx', header: 'Server: nginx' },
+      { name: 'unknown', header: 'Server: foo (bar' },
     ]);
   });
 

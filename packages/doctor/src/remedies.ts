@@ -1,4 +1,5 @@
-import { type Fix, FIXES, type FixName, NOTHING } from './fixes.js';
+import { type Fix, NOTHING } from './fix.js';
+import { FIXES, type FixName } from './fixes.js';
 import { PROXIES, type ProxyName, type SeenProxy } from './proxies.js';
 
 /** One remedy, with the title of the proxy that it is for; without a title, it is for all. */

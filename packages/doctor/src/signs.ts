@@ -72,12 +72,16 @@ export const SIGNS = [
   ['akamai', 'Akamai-GRN', /./],
 ] as const satisfies readonly Sign[];
 
-/** The elements of a list (RFC 9110 §5.6.1). A comma in a comment, such as `(Debian, 12)`, ends none. */
+/**
+ * The elements of a list (RFC 9110 §5.6.1). A comma in a comment, such as `(Debian, 12)`, ends none. Where a comment has no end, each
+ * comma ends one, so that it hides nothing.
+ */
 export function elementsOf(value: string | string[] = []): string[] {
+  const text = [value].flat().join(',');
   const elements: string[] = [];
   let element = '';
   let depth = 0;
-  for (const character of [value].flat().join(',')) {
+  for (const character of text) {
     if (character === '(') depth++;
     if (character === ')' && depth > 0) depth--;
     if (character === ',' && depth === 0) {
@@ -85,5 +89,6 @@ export function elementsOf(value: string | string[] = []): string[] {
       element = '';
     } else element += character;
   }
-  return [...elements, element.trim()].filter((each) => each !== '');
+  const all = depth > 0 ? text.split(',').map((each) => each.trim()) : [...elements, element.trim()];
+  return all.filter((each) => each !== '');
 }
