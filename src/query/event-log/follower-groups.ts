@@ -18,7 +18,7 @@ export class FollowerGroups {
 
   /** @param store has the logs. What others are told is what it returns at once: what it has in memory */
   constructor(
-    readonly store: Pick<RunStore, 'signals' | 'read' | 'find'>,
+    readonly store: Pick<RunStore, 'signals' | 'read' | 'find'> & Partial<Pick<RunStore, 'wish'>>,
     readonly onChange: (event: 'followed' | 'unfollowed', change: FollowerChanged) => void = () => undefined,
   ) {}
 

@@ -65,6 +65,26 @@ describe('The followers of a run that another process executes', () => {
     for (const { leave } of looks) leave();
   });
 
+  it('keep the run from being stopped for want of followers, once, while signals do not arrive', async () => {
+    const wishes: unknown[] = [];
+    const wish = (run: object, what: string) => {
+      wishes.push([run, what]);
+      return wishes.length === 1 ? Promise.reject(new Error('The database is away.')) : Promise.resolve(true);
+    };
+    const group = new FollowerGroups({ ...STORE, signals: new LateSignals(), wish }).of(RUN);
+    const follower = {
+      ...{ offset: 0, disconnect: () => undefined, notify: () => undefined, offer: () => undefined },
+    };
+    group.join(follower);
+    await new Promise((resolve) => setImmediate(resolve));
+    for (let rounds = 0; rounds < 3; rounds++) group.report();
+    expect(wishes).toEqual([
+      [RUN, 'detach'],
+      [RUN, 'detach'],
+    ]);
+    group.leave(follower);
+  });
+
   it('cost the same with each slice, however many there are', () => {
     const group = new FollowerGroups(STORE).of(RUN);
     let looks = 0;

@@ -26,7 +26,7 @@ interface Member {
 
 /** What holds the followers of all runs: `FollowerGroups`. */
 interface Groups {
-  readonly store: Pick<RunStore, 'signals' | 'read' | 'find'>;
+  readonly store: Pick<RunStore, 'signals' | 'read' | 'find'> & Partial<Pick<RunStore, 'wish'>>;
   readonly onChange: (event: 'followed' | 'unfollowed', change: FollowerChanged) => void;
   /** How many callers of this process follow runs. */
   size: number;
@@ -62,6 +62,7 @@ export class Followers {
   #isPending = false;
   #reportedOffset = 0;
   readonly #untold: UntoldNews;
+  #isKept = false;
   #onAdvance: (() => void) | undefined;
   #emptied: Promise<void> | undefined;
   #onEmptied: (() => void) | undefined;
@@ -189,6 +190,14 @@ export class Followers {
     if (!this.isElsewhere) return;
     this.#reportedOffset = this.offset;
     this.#signals.send({ type: 'follow', runId: this.run.id, offset: this.#reportedOffset });
+    if (this.#signals.trouble !== undefined && !this.#listener) this.#keep();
+  }
+
+  /** The process that executes the run may not hear of the followers here, and must not stop it because it knows of none. */
+  #keep(): void {
+    if (this.#isKept) return;
+    this.#isKept = true;
+    Promise.resolve(this.groups.store.wish?.(this.run, 'detach')).catch(() => (this.#isKept = false));
   }
 
   notify(): void {

@@ -13,7 +13,7 @@ describe.each([
   ['transaction', 'a direct URL', READY],
 ] as const)('In %s mode, with %s,', (mode, urls, ready) => {
   describeWithPgBouncer('several processes behind PgBouncer', () => {
-    const suite = clusterSuite({}, { leaseMs: 4_000 });
+    const suite = clusterSuite({}, { leaseMs: 4_000, runs: { disconnect: { graceMs: 200 } } });
     let pooler: PgBouncer;
 
     beforeAll(async () => {
@@ -50,6 +50,18 @@ describe.each([
         expect(contents).toHaveLength(53);
       }
       expect(callers.flatMap(({ cuts }) => cuts)).toEqual([]);
+    });
+
+    it(promise('cluster.poolers', `${mode}, ${urls}, after the first caller has left`), async () => {
+      const { cluster } = suite;
+      const [a, b] = [cluster.member('a'), cluster.member('b')];
+      const asked = cluster.ask(a, { steps: [{ emit: 3 }, { emit: 50, everyMs: 50 }] });
+      const follower = cluster.follow(b, await asked.admitted());
+      await follower.until('"3 "');
+      // For more than ten times as long as `graceMs`, the run has no follower in its own process.
+      asked.leave();
+      await follower.ended;
+      expect([follower.end, follower.contents.length]).toEqual([COMPLETED, 53]);
     });
   });
 });
