@@ -1,8 +1,8 @@
 /**
- * Measures what proxies do with the service, and writes it into the tables of docs/proxies.md. It needs what
+ * Measures what proxies and poolers do with the service, and writes it into the tables of docs/proxies.md. It needs what
  * `npm run build` has built, and Debian, whose packages it unpacks into a temporary folder.
  *
- *     npm run proxies                            # all: about four minutes
+ *     npm run proxies                            # all: about eight minutes
  *     npm run proxies -- --only nginx,apache     # those; the other rows stay
  *     npm run proxies -- --check                 # writes nothing, and fails where a cell differs
  *
@@ -46,7 +46,8 @@ async function main({ only, check }) {
   const unpack = await preparedFolder();
   const { TABLES } = await import('./proxies/tables.ts');
   const { measureProxies } = await import('./proxies/measure-proxies.mjs');
-  const measures = { proxies: measureProxies };
+  const { measurePoolers } = await import('./proxies/measure-poolers.mjs');
+  const measures = { proxies: measureProxies, poolers: measurePoolers };
   const wanted = namesIn(only, TABLES);
   await unpack();
   const measured = new Map();

@@ -150,6 +150,11 @@ export function versionOf(program: ProxyProgram): string {
   return versionIn(program === 'pen' ? changelogOf(debian) : said);
 }
 
+/** The version that a program prints. */
+export function printedVersion(path: string, argument: string): string {
+  return versionIn(outputOf(path, argument));
+}
+
 function outputOf(path: string, argument: string): string {
   const { stdout, stderr, error } = spawnSync(path, [argument], { encoding: 'utf8' });
   if (error) throw new Error(`The program ${path} is not on this machine. .ci/unpack DIRECTORY all gets it.`);

@@ -64,6 +64,38 @@ export const PROXY_COLUMNS: Record<string, Column> = {
   },
 };
 
+const RESTART = {
+  'nothing lost': 'it is away for 2 s; the answer goes on, and each event arrives once',
+  'no answer': 'the answer does not end within a minute',
+  'events lost': 'the answer has a gap or a repetition',
+  none: 'not tried: the service does not start',
+};
+
+/** What is measured of a pooler. */
+export const POOLER_COLUMNS: Record<string, Column> = {
+  starts: {
+    heading: 'Service starts',
+    words: {
+      yes: 'it is ready, as with Postgres itself',
+      'with a warning': 'it is ready, and its log says what does not work',
+      no: 'it ends, and says why',
+    },
+  },
+  follower: {
+    heading: 'Follower at another process',
+    words: {
+      'at once': 'most events arrive within 0.15 s',
+      late: 'events arrive in groups, most of them later than that, some up to 5 s',
+      none: 'not tried: the service does not start',
+    },
+  },
+  restart: {
+    heading: 'Pooler restarts in mid-answer',
+    words: RESTART,
+  },
+  server: { heading: 'Postgres restarts', words: RESTART },
+};
+
 /** Between what is seen without the settings, and with them. */
 export const ARROW = ' → ';
 
