@@ -8,9 +8,10 @@ import {
   withLegend,
   withRows,
 } from './matrix/proxies/table.js';
+import { PROXIES } from './matrix/proxies/programs.js';
 import { TABLES } from './matrix/proxies/tables.js';
 import { type Column, unknownWords } from './matrix/proxies/words.js';
-import { read } from './support/documents.js';
+import { codeBlocks, read } from './support/documents.js';
 
 const PAGE = 'docs/proxies.md';
 
@@ -47,6 +48,20 @@ describe.each(Object.entries(TABLES))('The table of %s', (table, head) => {
   it('has every word explained', () => {
     const inWords = (text: string) => text.split(/\s+/);
     expect(inWords(read(PAGE))).toEqual(inWords(withLegend(read(PAGE), table, columns)));
+  });
+});
+
+describe('The settings that are measured', () => {
+  const oneLine = (text: string) => text.replace(/#.*/g, '').replace(/\s+/g, ' ');
+  const blocks = codeBlocks('docs/deployment.md');
+  const LANGUAGES: Record<string, string> = { varnish: 'vcl' };
+
+  it.each(['nginx', 'haproxy', 'lighttpd', 'varnish', 'squid'])('are in the recipe: %s', (key) => {
+    const { settings } = PROXIES.find((proxy) => proxy.key === key)!;
+    const { code } = blocks.find(({ language }) => language === (LANGUAGES[key] ?? key))!;
+    const recipe = oneLine(code);
+    expect(settings.length).toBeGreaterThan(0);
+    expect(settings.filter((line) => !recipe.includes(line))).toEqual([]);
   });
 });
 

@@ -91,7 +91,11 @@ export const PROXIES: readonly Proxy[] = [
     start: (service, settings) => startLighttpd(service, settings.join('\n')),
     http2: 'without TLS',
   },
-  { ...named('Varnish', 'varnish'), start: (service) => startVarnish(service) },
+  {
+    ...named('Varnish', 'varnish'),
+    settings: ['sub vcl_recv { return (pipe); }'],
+    start: (service, settings) => startVarnish(service, settings.join('\n')),
+  },
   {
     ...named('Squid', 'squid'),
     settings: ['login=PASSTHRU'],
