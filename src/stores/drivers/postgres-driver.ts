@@ -139,7 +139,7 @@ export class PostgresDriver implements Driver {
     const signals = new PostgresSignals(
       directUrl === undefined ? connection : { ...connection, ...serverOf(new URL(directUrl)).config },
       () => channelOf(db),
-      (channel) => sql`select pg_notify(${channel}, '')`.execute(db),
+      (channel) => sql`select from pg_notify(${channel}, '')`.execute(db),
       directUrl !== undefined,
     );
     const driver = new PostgresDriver(name, db, signals, connections, openPrompt);
