@@ -210,8 +210,6 @@ export const FIXES = {
   },
   'http2-uploads': {
     always: 'Or send large uploads over HTTP/1.1.',
-    lighttpd: 'server.stream-request-body = 1, not 2',
-    nghttpx: 'nothing to set',
     unknown: 'let it send the answer before it ends the stream of an upload',
   },
   'agent-card': {
