@@ -131,7 +131,7 @@ describe('The doctor', () => {
     );
     expect(faulty.found).toEqual({
       uploads: [
-        'warning: a proxy refuses an upload that pauses for 2 s (408)',
+        'warning: a proxy refuses an upload that pauses for 1.5 s (408)',
         'RequestReadTimeout body=30,MinRate=500',
       ],
     });

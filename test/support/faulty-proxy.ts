@@ -93,7 +93,7 @@ export class FaultyProxy {
   }
 
   #pass(request: http.IncomingMessage, response: http.ServerResponse): void {
-    const { refuses, bodyBytes, prefix = '', collectsBodies } = this.faults;
+    const { refuses, bodyBytes, prefix = '', collectsBodies, holdsAnswers } = this.faults;
     if (refuses?.includes(request.method!)) return refuse(request, response, 405);
     const own = this.faults.answers?.[request.url!];
     if (own) {
@@ -112,7 +112,10 @@ export class FaultyProxy {
     const { staysMs = 0 } = this.faults;
     response.on('close', () => setTimeout(() => passed.destroy(), staysMs).unref());
     if (collectsBodies) void collected(request).then((body) => passed.end(body));
-    else pipeline(request, passed, () => undefined);
+    else if (holdsAnswers) {
+      // A pipeline stops at a large piece that comes after an answer which nobody reads.
+      request.on('data', (bytes: Buffer) => void passed.write(bytes)).on('end', () => passed.end());
+    } else pipeline(request, passed, () => undefined);
   }
 
   #requestHeaders({ headers }: http.IncomingMessage): http.OutgoingHttpHeaders {

@@ -105,8 +105,11 @@ async function isAnswered(request: ClientRequest, ms: number): Promise<boolean> 
 /** How long a proxy has to refuse a body by its length. */
 const LENGTH_MS = 300;
 
-/** How long the service has to refuse a body of which it has only the beginning. */
-const EARLY_MS = 2_000;
+/**
+ * How long the service has to refuse a body of which it has only the beginning. The service reads a refused body for 5 s: two of
+ * these must be over before.
+ */
+const EARLY_MS = 1_500;
 
 /**
  * Checks whether a refusal arrives while a body is sent. The content type is wrong: the service refuses by the headers. A proxy may
