@@ -207,10 +207,10 @@ describe('The doctor', () => {
 
   it(promise('cli.doctor'), async () => {
     // A service lets one owner do 20 tests at a time, and a doctor does at most eight. More doctors would delay events of others.
-    const services = [service, await serve(), await serve()];
+    const services = [service, await serve()];
     const reports: Report[] = [];
-    for (let first = 0; first < CASES.length; first += 6) {
-      const cases = CASES.slice(first, first + 6);
+    for (let first = 0; first < CASES.length; first += 4) {
+      const cases = CASES.slice(first, first + 4);
       const examined = cases.map(([, faults], index) =>
         through(faults, undefined, services[index >> 1]!.url),
       );
@@ -233,7 +233,7 @@ describe('The doctor', () => {
       ),
     }));
     expect(seen).toEqual(expected);
-    expect(reports.map(({ exitCode }) => exitCode)).toEqual([0, 1, 0, 1, 0, 1, 1, 1, 1, 0, 0, 1]);
+    expect(reports.map(({ exitCode }) => exitCode)).toEqual([0, 1, 0, 0, 1, 0, 1, 1, 1, 1, 0, 0, 1]);
   });
 
   it(promise('cli.doctor', 'also where several checks fail for one reason'), async () => {
@@ -273,9 +273,11 @@ describe('The doctor', () => {
       proxies.push(proxy);
       urls.push(proxy.url);
     }
-    const found = await Promise.all(
-      urls.map((url) => command(['doctor', url, '--idle', '1', '--body', '1024', '--json'], trusting)),
-    );
+    const [first, ...others] = urls.map((url) => ['doctor', url, '--idle', '1', '--body', '1024', '--json']);
+    const found = [
+      await command(first!, trusting),
+      ...(await Promise.all(others.map((parameters) => command(parameters, trusting)))),
+    ];
     expect(found.map(({ code }) => code)).toEqual([0, 1, 0]);
     const http2 = found.map(({ stdout }) => (JSON.parse(stdout) as Report).findings.slice(-2));
     const fine = { check: 'http2', verdict: 'ok', measured: 'events arrive one by one over HTTP/2 too' };
