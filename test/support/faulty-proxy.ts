@@ -138,7 +138,7 @@ export class FaultyProxy {
     } = this.faults;
     if (holdsAnswers && !request.readableEnded)
       return void request.once('end', () => this.#answer(request, answer, response));
-    const cut = () => response.destroy();
+    const cut = () => void response.destroy();
     if (this.faults.losesRefusals && !request.complete) return cut();
     if (cutsAllMs !== undefined) timer(response, cutsAllMs, cut);
     if (cutsSilentMs !== undefined) cutWhenSilent(answer, response, cutsSilentMs);
@@ -164,7 +164,10 @@ export class FaultyProxy {
 
   #pipe(answer: http.IncomingMessage, response: http.ServerResponse): void {
     const { completesCuts, staysMs } = this.faults;
-    if (!completesCuts && staysMs === undefined) return void pipeline(answer, response, () => undefined);
+    if (!completesCuts && staysMs === undefined) {
+      pipeline(answer, response, () => undefined);
+      return;
+    }
     answer.pipe(response, { end: false });
     answer.on('error', () => undefined);
     answer.on('close', () => void (completesCuts || answer.complete ? response.end() : response.destroy()));
