@@ -10,13 +10,14 @@ export interface Remedy {
 
 /**
  * The remedies of a finding: those of the proxies that were seen. A proxy without a remedy of its own has the one for unknown
- * proxies. If no proxy was seen, those of all that have something to set.
+ * proxies. If no proxy was seen, those of all that have something to set. Some faults have no remedy in proxies.
  */
 export function remediesOf(name: FixName, subject: string, seen: readonly SeenProxy[]): Remedy[] {
   const { always, ...of }: Fix = FIXES[name];
   const known = (Object.keys(PROXIES) as ProxyName[]).filter(
     (proxy) => proxy !== 'unknown' && of[proxy]?.startsWith(NOTHING) === false,
   );
+  if (always !== undefined && Object.keys(of).length === 0) return [{ text: always }];
   const shown = seen.length > 0 ? [...new Set(seen.map((each) => each.name))] : known;
   const remedies = shown.map((proxy) => ({
     proxy: PROXIES[proxy],
