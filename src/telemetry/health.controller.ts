@@ -22,9 +22,9 @@ export class HealthController {
   }
 
   /**
-   * 200: the service accepts queries; `detail` says what is wrong nevertheless. 503 with the reason as `code` and `detail`: it does not, because it is draining
-   * (`draining`) or its database cannot be used (`unavailable`). A service at capacity is ready: it serves the followers of
-   * its runs, and without it, others would be at capacity too.
+   * 200: the service accepts queries; `detail` says what is wrong nevertheless. 503 with the reason as `code` and `detail`: it does
+   * not, because it is draining (`draining`) or its database cannot be used (`unavailable`). A service at capacity is ready: it
+   * serves the followers of its runs, and without it, others would be at capacity too.
    */
   @Get('ready')
   @Header('Cache-Control', 'no-store')
