@@ -1829,6 +1829,15 @@ export const PROMISES = {
     sentence:
       'The command doctor finds what proxies do to streams, headers, methods and bodies, and says what helps.',
   },
+  'cli.proxy': {
+    section: 'service',
+    sentence:
+      'The command line goes through the forward proxy that HTTP_PROXY, HTTPS_PROXY or ALL_PROXY names.',
+  },
+  'cli.proxy-fault': {
+    section: 'service',
+    sentence: 'The command line says what is wrong with a forward proxy, and never its password.',
+  },
   'cli.doctor-exit': {
     section: 'service',
     sentence:

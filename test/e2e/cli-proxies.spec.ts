@@ -1,4 +1,5 @@
 import type { Report } from 'nest-agent-query-doctor';
+import { promise } from '../promises.js';
 import { command, CommandProcess, quickCommand } from '../support/command-line.js';
 import { deferred } from '../support/conditions.js';
 import { FaultyProxy, TLS_FILE } from '../support/faulty-proxy.js';
@@ -23,7 +24,7 @@ describe('The command line behind a forward proxy', () => {
   it.each([
     ['that relays the request', false, 'POST http://agent.example.com:8080/query'],
     ['that only connects', true, 'CONNECT agent.example.com:8080'],
-  ])('prints an answer as it arrives, through a proxy %s', async (_, isSecure, asked) => {
+  ])(promise('cli.proxy', 'an answer as it arrives, through a proxy %s'), async (_, isSecure, asked) => {
     const rest = deferred();
     const service = await literal((request, response) => {
       stream(event(1, 'message', { content: 'first ' }))(request, response);
@@ -41,7 +42,7 @@ describe('The command line behind a forward proxy', () => {
     expect(service.requests).toEqual([['POST', '/query']]);
   });
 
-  it('has TLS with the service itself, through a proxy that only connects', async () => {
+  it(promise('cli.proxy', 'with TLS to the service itself'), async () => {
     const service = await literal(stream(HELLO));
     const secure = kept(await FaultyProxy.before(service.url, { tls: 'http/1.1' }));
     const proxy = kept(await ForwardingProxy.start(secure.url));
@@ -61,7 +62,7 @@ describe('The command line behind a forward proxy', () => {
     expect(proxy.asked.at(-1)).toBe('CONNECT agent.example.com:443');
   });
 
-  it('asks a loopback address, and what NO_PROXY names, without the proxy', async () => {
+  it(promise('cli.proxy', 'not for a loopback address, nor for what NO_PROXY names'), async () => {
     const service = await literal(stream(HELLO));
     const proxy = kept(await ForwardingProxy.start(service.url));
     const { port } = new URL(service.url);
@@ -97,7 +98,7 @@ describe('The command line behind a forward proxy', () => {
       'refuses to connect to agent.example.com:443 (403). Ask who runs it, or name the host in NO_PROXY: then it is asked directly.',
     ],
     [HTTPS, 404, 'does not connect to agent.example.com:443 (404). It must run, and be a proxy for HTTP.'],
-  ])('says that the proxy refuses, at once and without its password: %j, %d', async (url, refuses, says) => {
+  ])(promise('cli.proxy-fault', 'which refuses: %j, %d'), async (url, refuses, says) => {
     const service = await literal(stream(HELLO));
     const proxy = kept(await ForwardingProxy.start(service.url, { refuses }));
     const name = url === HTTP ? 'http_proxy' : 'https_proxy';
@@ -109,7 +110,7 @@ describe('The command line behind a forward proxy', () => {
     expect([proxy.asked.length, service.requests]).toEqual([1, []]);
   });
 
-  it('says that the proxy is down, or closes the connection, after some tries', async () => {
+  it(promise('cli.proxy-fault', 'which is down or closes the connection, after some tries'), async () => {
     const service = await literal(stream(HELLO));
     const closing = kept(await ForwardingProxy.start(service.url, { closes: true }));
     const down = `http://127.0.0.1:${await freePort()}`;
@@ -127,7 +128,7 @@ describe('The command line behind a forward proxy', () => {
     ]);
   });
 
-  it('refuses a variable that names no proxy for HTTP, without its password', async () => {
+  it(promise('cli.proxy-fault', 'which a variable names in a wrong way'), async () => {
     expect(await quickCommand(['runs', ...HTTP], { HTTP_PROXY: 'socks5://ann:secret@proxy:1080' })).toEqual({
       stdout: '',
       stderr:
@@ -137,7 +138,7 @@ describe('The command line behind a forward proxy', () => {
     });
   });
 
-  it.each([false, true])('examines a service through the proxy: TLS %s', async (isSecure) => {
+  it.each([false, true])(promise('cli.proxy', 'the doctor too: TLS %s'), async (isSecure) => {
     const service = kept(await serve({ ALLOWED_HOSTS: 'agent.example.com' }));
     const proxy = kept(await ForwardingProxy.start(service.url, { isSecure }));
     const parameters = ['doctor', ...HTTP, '--idle', '1', '--body', '100000', '--json'];
@@ -146,7 +147,8 @@ describe('The command line behind a forward proxy', () => {
     expect(stderr).toBe(`All requests go through the proxy of HTTP_PROXY, ${proxy.url()}.\n`);
     const { findings } = JSON.parse(stdout) as Report;
     const notFine = findings.filter(({ verdict }) => verdict !== 'ok').map(({ check }) => check);
-    expect([code, notFine]).toEqual([0, ['http2']]);
+    // It has no credential, and asks over http.
+    expect([code, notFine]).toEqual([0, ['access', 'credentials', 'http2', 'http2-uploads']]);
     const asked = isSecure
       ? 'CONNECT agent.example.com:8080'
       : 'POST http://agent.example.com:8080/query/diagnostic';

@@ -3,6 +3,7 @@ import { readFileSync } from 'node:fs';
 import http from 'node:http';
 import https from 'node:https';
 import net, { type AddressInfo, type Socket } from 'node:net';
+import { pipeline } from 'node:stream';
 import { TLS_FILE } from './faulty-proxy.js';
 
 /** What a forward proxy does. */
@@ -72,9 +73,10 @@ export class ForwardingProxy {
     const to = { host: '127.0.0.1', port: this.port, method, headers, path: pathname + search };
     const asking = http.request(to, (answer) => {
       response.writeHead(answer.statusCode!, answer.headers);
-      answer.pipe(response);
+      pipeline(answer, response, () => undefined);
     });
     asking.on('error', () => response.destroy());
+    response.on('close', () => asking.destroy());
     request.pipe(asking);
   }
 
