@@ -67,7 +67,8 @@ export class FollowerGroups {
   /** A round, or a look at the logs alone, after a pause. */
   #later(): NodeJS.Timeout {
     return setTimeout(() => {
-      if (performance.now() - this.#roundAt >= ROUND_MS) this.#round();
+      // A timer may be a little early.
+      if (performance.now() - this.#roundAt > ROUND_MS - LOOK_MS.least) this.#round();
       else for (const group of this.#elsewhere()) group.notify();
       this.#timer = this.#groups.size > 0 ? this.#later() : undefined;
     }, this.#pauseMs).unref();

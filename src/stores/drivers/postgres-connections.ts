@@ -192,7 +192,10 @@ class Connection implements PostgresPoolClient {
   #ask(sql: string, parameters: readonly unknown[] = []): Promise<pg.QueryResult> {
     if (this.settings !== '') {
       if (END.test(sql)) this.#isInTransaction = false;
-      else if (BEGINNING.test(sql)) [this.#isInTransaction, sql] = [true, sql + this.settings];
+      else if (BEGINNING.test(sql)) {
+        this.#isInTransaction = true;
+        sql += this.settings;
+      }
     }
     if (++this.#unanswered === 1) this.#askedAt = performance.now();
     const answered = () => {
