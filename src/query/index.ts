@@ -25,7 +25,7 @@ export { linkFile } from './files/link-file.js';
 export * from './files/process-directories.js';
 export { CORS_OPTIONS } from './http/cors.js';
 export { decorated } from './http/decorated.js';
-export { bodyMsOf, type ReceivedBody } from './http/bodies.js';
+export type { ReceivedBody } from './http/bodies.js';
 export { Endpoint, Endpoints, type MadeQuery } from './http/endpoint.js';
 export { type Cursor, cursorOf, idempotencyKeyOf, isQueryOf, SubmitsQueries } from './http/headers.js';
 export * from './http/problem.filter.js';

@@ -1,5 +1,6 @@
 import { UseInterceptors } from '@nestjs/common';
 import type { HandlerFunction } from '../../query/index.js';
+import { BodyTimeInterceptor } from './body-time.interceptor.js';
 import { CutInterceptor } from './cut.interceptor.js';
 import { diagnosticHandler } from './diagnostic-handler.js';
 
@@ -9,7 +10,7 @@ import { diagnosticHandler } from './diagnostic-handler.js';
  * - `handler`: see `diagnosticHandler`
  * - `runs`: a run is cancelled as soon as nobody follows it, so that the doctor sees when the service notices a caller that leaves
  * - `decorators`: a request whose URL has `?cut` gets a stream that is cut 250 ms after its first event, as if the process had died.
- *   Nothing but this response is cut
+ *   Nothing but this response is cut. The header `Server-Timing` of each answer says how long the body of its request took to arrive
  *
  * @example
  * // The endpoint is `query`, so the doctor looks for `query/diagnostic`.
@@ -34,6 +35,6 @@ export function diagnosticAgent(): {
   return {
     handler: diagnosticHandler(),
     runs: { disconnect: 'cancel' },
-    decorators: [UseInterceptors(CutInterceptor)],
+    decorators: [UseInterceptors(BodyTimeInterceptor, CutInterceptor)],
   };
 }

@@ -1,5 +1,5 @@
 import { setTimeout as wait } from 'node:timers/promises';
-import { bodyMsOf, type HandlerFunction } from '../../query/index.js';
+import type { Envelope, HandlerFunction } from '../../query/index.js';
 import { timetableOf } from './timetable.js';
 
 /**
@@ -13,23 +13,22 @@ import { timetableOf } from './timetable.js';
  *
  * An answer takes at most 10 min, and has at most 1 MiB of padding. Other values fail the run with `invalid_query`.
  *
- * Each event is `{"type":"diagnostic","data":{"number":1,"atMs":0,"padding":"","bodyMs":0}}`: its number, how many milliseconds
- * after the first one it was made, and how many milliseconds after its head the last byte of the query's body arrived.
+ * Each event is `{"type":"diagnostic","data":{"number":1,"atMs":0,"padding":""}}`: its number, and how many milliseconds after
+ * the first one it was made.
  *
  * @example
  * // The endpoint is `query`, so the doctor looks for `query/diagnostic`.
  * QueryModule.forRoot({ handler: diagnosticHandler(), name: 'diagnostic', path: 'query/diagnostic' })
  */
 export function diagnosticHandler(): HandlerFunction {
-  return async function* (query, { signal }) {
-    const { count, intervalMs, silenceMs, paddingBytes } = timetableOf(query.kwargs);
-    const same = { padding: 'x'.repeat(paddingBytes), bodyMs: bodyMsOf(query) };
+  return async function* ({ kwargs }, { signal }) {
+    const { count, intervalMs, silenceMs, paddingBytes } = timetableOf(kwargs);
+    const padding = 'x'.repeat(paddingBytes);
     const start = performance.now();
     for (let index = 0; index < count; index++) {
       const due = index === 0 ? 0 : silenceMs + index * intervalMs;
       if (!(await isDue(start + due, signal))) return;
-      const atMs = Math.round(performance.now() - start);
-      yield { type: 'diagnostic', data: { number: index + 1, atMs, ...same } };
+      yield event(index + 1, performance.now() - start, padding);
     }
   };
 }
@@ -39,4 +38,8 @@ async function isDue(time: number, signal: AbortSignal): Promise<boolean> {
   const rest = time - performance.now();
   if (rest > 0) await wait(rest, undefined, { signal }).catch(() => undefined);
   return !signal.aborted;
+}
+
+function event(number: number, atMs: number, padding: string): Envelope {
+  return { type: 'diagnostic', data: { number, atMs: Math.round(atMs), padding } };
 }

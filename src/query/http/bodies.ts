@@ -15,7 +15,6 @@ import { header, type HostRequest, rawRequest } from '../platform/host.js';
 import { sendContinue } from '../platform/host-parsers.js';
 import { loggerOf } from '../platform/module-logger.js';
 import { textForLog } from '../platform/text-for-log.js';
-import type { Query } from '../ports/agent-handler.js';
 import { RunStore } from '../ports/run-store.js';
 import { storedOwner } from '../sharing/owners.js';
 import { FilePartDto, type QueryDto, validateQuery } from './query.dto.js';
@@ -39,22 +38,9 @@ export interface ReceivedBody {
 
 interface OwnedBody extends ReceivedBody {
   readonly owner: string;
-  /** How long the body took to arrive. */
-  readonly ms: number;
   readonly document: ReadDocument;
   readonly discard: () => Promise<void>;
   isHandedOver: boolean;
-}
-
-/** What `bodyMsOf` returns. Most bodies arrive at once, with their head, and have no entry. */
-const SLOW_BODIES = new WeakMap<Query, number>();
-
-/**
- * How many milliseconds after its head the last byte of the body of a query arrived: 0 if it came at once, or if no request of
- * this process has brought the query.
- */
-export function bodyMsOf(query: Query): number {
-  return SLOW_BODIES.get(query) ?? 0;
 }
 
 /** Reads the bodies of requests as they arrive, and makes queries of their documents. */
@@ -86,7 +72,6 @@ export class Bodies {
     requireJson(header(request, 'content-type'), mediaType);
     refuseByLength(rawRequest(request).headers, this.settings.limits);
     const stored = storedOwner(this.settings.name, owner);
-    const begun = performance.now();
     const transfer = this.transfers.begin(stored);
     try {
       const document = await this.#document(request, this.settings.limits, transfer, places);
@@ -98,8 +83,7 @@ export class Bodies {
         if (!body.isHandedOver) await discard();
       };
       const { value } = document;
-      const ms = Math.round(performance.now() - begun);
-      const body: OwnedBody = { value, release, owner: stored, ms, document, discard, isHandedOver: false };
+      const body: OwnedBody = { value, release, owner: stored, document, discard, isHandedOver: false };
       return body;
     } catch (error) {
       transfer.end();
@@ -125,7 +109,6 @@ export class Bodies {
       const query = await validateQuery(value, this.settings.kwargs);
       await this.#receiveSent(query, body as OwnedBody);
       await this.#openFiles(query);
-      if ((body as OwnedBody).ms > 0) SLOW_BODIES.set(query, (body as OwnedBody).ms);
       return query;
     } catch (error) {
       await body.release();

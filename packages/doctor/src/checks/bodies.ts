@@ -5,7 +5,6 @@ import type { Caller } from '../caller.js';
 import type { Exchange } from '../exchange.js';
 import { type Finding, ok, problem, seconds, unknown, warning } from '../finding.js';
 import { whatCame, serviceProblem } from '../problem-body.js';
-import { readStream } from '../timed-stream.js';
 
 const SMALLEST = 128 * 1024;
 const LIMIT_MS = 60_000;
@@ -182,8 +181,9 @@ async function arrivalMs(caller: Caller): Promise<number | undefined> {
       request.end('"}],"kwargs":{"count":1}}');
     },
   });
-  const { bodyMs } = (readStream(response).events[0]?.data ?? {}) as { bodyMs?: unknown };
-  return typeof bodyMs === 'number' ? bodyMs : undefined;
+  const timing = [response.head?.headers['server-timing'] ?? []].flat().join(', ');
+  const ms = /(?:^|,\s*)body;dur=(\d+)/.exec(timing)?.[1];
+  return ms === undefined ? undefined : Number(ms);
 }
 
 function bytes(count: number): string {
