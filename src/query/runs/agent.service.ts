@@ -258,9 +258,9 @@ export class AgentService
   }
 
   async #drain(): Promise<void> {
-    this.#admissions.isDraining = true;
     // Here, because Nest calls the hooks of what this service injects after its own.
-    this.connections?.stopListening();
+    await this.connections?.stopListening();
+    this.#admissions.isDraining = true;
     await this.#scheduler.drain();
     await this.#services.dispatcher.close();
     this.#services.groups.disconnectElsewhere();
