@@ -750,6 +750,11 @@ export const PROMISES = {
     section: 'module',
     sentence: 'A host closes while clients hold connections without a request.',
   },
+  'module.connected-before': {
+    section: 'module',
+    sentence:
+      'A caller who has connected before a stop gets the whole answer, with Connection: close, even if the process has not accepted the connection yet.',
+  },
   'module.global': {
     section: 'module',
     sentence:

@@ -1,14 +1,18 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
+import { readFileSync } from 'node:fs';
 import { mkdtemp, readFile, rm, truncate, writeFile } from 'node:fs/promises';
 import { connect, type Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
+import { text } from 'node:stream/consumers';
+import { connect as connectTls } from 'node:tls';
 import { pathToFileURL } from 'node:url';
-import { QueryModule } from '../../src/index.js';
+import { message, QueryModule } from '../../src/index.js';
 import { promise } from '../promises.js';
 import { ask, request } from '../support/client.js';
 import { eventuallyElsewhere } from '../support/conditions.js';
+import { TLS_FILE } from '../support/faulty-proxy.js';
 import { holdHalfRequests } from '../support/half-requests.js';
 import { describeOnBothAdapters, startHost } from '../support/host.js';
 import { ScriptedAgent } from '../support/scripted-agent.js';
@@ -50,6 +54,44 @@ describeOnBothAdapters('A host on %s that is closed', (adapter) => {
     await host.close();
     await Promise.all(closed);
   });
+});
+
+/** Asks at once over a connection of its own; resolves with all that is answered. */
+function asked(socket: Socket): Promise<string> {
+  const body = '{"parts":[{"type":"text","text":"Hi"}]}';
+  const head = `POST /query HTTP/1.1\r\nHost: a\r\nContent-Type: application/json\r\nContent-Length: ${body.length}\r\n\r\n`;
+  socket.write(head + body);
+  return text(socket);
+}
+
+const CONNECTING = {
+  TCP: { options: {}, open: (port: number) => connect(port, '127.0.0.1') },
+  TLS: {
+    options: { httpsOptions: { cert: readFileSync(TLS_FILE), key: readFileSync(TLS_FILE) } },
+    open: (port: number) => connectTls({ port, host: '127.0.0.1', rejectUnauthorized: false }),
+  },
+};
+
+describe.each(['TCP', 'TLS'] as const)('A host that is closed while callers connect over %s', (kind) => {
+  const { options, open } = CONNECTING[kind];
+
+  it.each(kind === 'TCP' ? (['express', 'fastify'] as const) : (['express'] as const))(
+    promise('module.connected-before', 'on %s'),
+    async (adapter) => {
+      const handler = async function* () {
+        yield message('Hello');
+      };
+      const host = await startHost(adapter, QueryModule.forRoot({ handler }), undefined, options);
+      // The system accepts these at once. The process does so later: it is here.
+      const answers = Array.from({ length: 30 }, () => asked(open(Number(new URL(host.url).port))));
+      await host.close();
+      for (const answer of await Promise.all(answers)) {
+        expect(answer).toMatch(/^HTTP\/1\.1 200 OK\r\n/);
+        expect(answer).toContain('\r\nConnection: close\r\n');
+        expect(answer).toContain('"status":"completed"');
+      }
+    },
+  );
 });
 
 describe('The standalone service that gets a signal', () => {
