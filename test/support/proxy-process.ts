@@ -68,8 +68,9 @@ const PROGRAMS = {
     version: '-V',
     debian: 'varnish',
     arguments: (file, directory, port) =>
-      // It compiles its configuration with the C compiler of the machine.
-      ['-F', '-j', 'none', '-n', directory, '-a', `127.0.0.1:${port}`, '-f', file],
+      // It compiles its configuration with the C compiler of the machine. By default it closes a connection whose head is not
+      // there after 5 s: a caller of a test may stand still for longer on a busy machine.
+      ['-F', '-j', 'none', '-n', directory, '-a', `127.0.0.1:${port}`, '-f', file, '-p', 'timeout_idle=60'],
   },
   squid: {
     executable: 'squid',
