@@ -753,7 +753,7 @@ export const PROMISES = {
   'module.connected-before': {
     section: 'module',
     sentence:
-      'A caller who has connected before a stop gets the whole answer, with Connection: close, even if the process has not accepted the connection yet.',
+      'A caller who has connected before a stop gets the whole answer, even if the process has not accepted the connection yet.',
   },
   'module.global': {
     section: 'module',

@@ -1,31 +1,20 @@
 import http from 'node:http';
 import https from 'node:https';
 import { Server, type Socket } from 'node:net';
-import { setImmediate, setTimeout } from 'node:timers/promises';
+import { setTimeout } from 'node:timers/promises';
 import { Injectable, type OnModuleInit } from '@nestjs/common';
 import { HttpAdapterHost } from '@nestjs/core';
-import { type HostResponse, rawResponse, serversOf } from './host.js';
+import { type HostRequest, type HostResponse, rawRequest, rawResponse, serversOf } from './host.js';
+import { LastCallers } from './last-callers.js';
 
 /** How often connections are looked at during a shutdown. */
 const CLOSING_INTERVAL_MS = 50;
-
-/** At shutdown: how long callers who have just connected may take to begin their request. */
-const BEGINNING_MS = 200;
-
-/** At shutdown: how long callers who connect may keep the server from closing. */
-const ACCEPTING_MS = 1_000;
-
-/** At shutdown: a turn of the event loop that takes longer may have missed a caller who connected during it. */
-const SHORT_TURN_MS = 0.25;
 
 /** At shutdown, when all runs have ended: how long callers may take to send the rest of a request, or to read an answer. */
 const FINISHING_MS = 2_000;
 
 /** A connection of Node's HTTP server. Node stores the response that it is writing in this member. */
 type HttpSocket = Socket & { _httpMessage?: object | null };
-
-/** A server that reads nothing from a connection before `resume`, if this member is true. */
-type PausingServer = Server & { pauseOnConnect?: boolean };
 
 /** When the callers of all modules of an application must have finished: Nest calls the hooks of modules one after another. */
 const deadlines = new WeakMap<HttpAdapterHost, number>();
@@ -40,9 +29,10 @@ export class Connections implements OnModuleInit {
   readonly #open = new Set<HttpSocket>();
   /** The responses of this module. */
   readonly #own = new WeakSet<object>();
-  #stoppedListening: Promise<void> | undefined;
   #server: http.Server | https.Server | undefined;
   #timer: NodeJS.Timeout | undefined;
+  #lastCallers: LastCallers | undefined;
+  #stoppedListening: Promise<void> | undefined;
 
   constructor(private readonly adapterHost: HttpAdapterHost) {}
 
@@ -58,27 +48,30 @@ export class Connections implements OnModuleInit {
     });
   }
 
+  /** Whether a stop has begun, and this is no request of a caller who connected before, and had not asked. */
+  refuses(request: object | undefined): boolean {
+    if (!this.#lastCallers) return false;
+    return !request || !this.#lastCallers.has(rawRequest(request as HostRequest));
+  }
+
   /**
-   * Gives the port free for the next process, and loses no caller who has connected before. Resolves when these have begun their
-   * requests, or after {@link BEGINNING_MS}. Connections that are open are served until the runs have ended, each for the request
-   * that it has or gets next: from now on the response of a request says `Connection: close`, so that a proxy opens no second one on
-   * a connection that is about to end (RFC 9112 9.6).
+   * Gives the port free for the next process, and resolves when it is free. Connections that are open are served until the runs have
+   * ended.
    */
   stopListening(): Promise<void> {
     return (this.#stoppedListening ??= this.#stopListening());
   }
 
-  async #stopListening(): Promise<void> {
+  /** Stops listening, and resolves when those who had connected have begun to get their answer, or had a second for it. */
+  async answerLastCallers(): Promise<void> {
+    await this.stopListening();
+    await this.#lastCallers!.answered();
+  }
+
+  #stopListening(): Promise<void> {
     const servers = serversOf(this.adapterHost.httpAdapter).filter((server) => server instanceof Server);
-    for (const server of servers) {
-      server.prependListener('request', (_request: unknown, response: { shouldKeepAlive?: boolean }) => {
-        response.shouldKeepAlive = false;
-      });
-    }
-    await acceptAllAndClose(servers);
-    const until = performance.now() + BEGINNING_MS;
-    const isBeginning = () => [...this.#open].some(({ bytesRead }) => bytesRead === 0);
-    while (isBeginning() && performance.now() < until) await setTimeout(1);
+    this.#lastCallers = new LastCallers(servers, this.#open);
+    return this.#lastCallers.acceptAndClose();
   }
 
   /**
@@ -91,8 +84,8 @@ export class Connections implements OnModuleInit {
     if (!adapter) return;
     const { beforeClose } = adapter;
     adapter.beforeClose = async (): Promise<void> => {
-      await beforeClose?.call(adapter);
       await this.stopListening();
+      await beforeClose?.call(adapter);
     };
   }
 
@@ -123,29 +116,4 @@ export class Connections implements OnModuleInit {
       if (this.#open.size === 0) clearInterval(this.#timer);
     }, CLOSING_INTERVAL_MS).unref();
   }
-}
-
-/**
- * Accepts the connections that the system has, and Node has not: the system resets them when the server stops listening. Node
- * accepts one in each turn of the event loop. Nothing is read from them meanwhile, else callers who connect anew for each request
- * would come back as fast as they are answered. Resolves after a short turn that brought none.
- */
-async function acceptAllAndClose(servers: PausingServer[]): Promise<void> {
-  const accepted: Socket[] = [];
-  for (const server of servers) {
-    server.pauseOnConnect = true;
-    server.on('connection', (socket: Socket) => accepted.push(socket));
-  }
-  const until = performance.now() + ACCEPTING_MS;
-  let begun: number;
-  let before: number;
-  // The rest of this turn may not look at the servers.
-  await setImmediate();
-  do {
-    [begun, before] = [performance.now(), accepted.length];
-    await setImmediate();
-  } while ((accepted.length > before || performance.now() - begun > SHORT_TURN_MS) && begun < until);
-  // Not the method of the server itself: it closes connections too that wait for their next request.
-  for (const server of servers) if (server.listening) Server.prototype.close.call(server);
-  for (const socket of accepted) socket.resume();
 }

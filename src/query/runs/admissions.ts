@@ -36,13 +36,12 @@ export function draining(): QueryError {
 
 /** Turns queries into runs. */
 export class Admissions {
-  /** Whether the service shuts down. Looked at before and after what an admission waits for. */
-  isDraining = false;
-
   constructor(
     private readonly services: RunnerServices,
     private readonly scheduler: Scheduler,
     private readonly processes: Processes,
+    /** Whether the service shuts down, and refuses this request. Asked before and after what an admission waits for. */
+    private readonly isDraining: (request: QueryOptions['request']) => boolean,
   ) {}
 
   /**
@@ -92,7 +91,7 @@ export class Admissions {
         ...this.#admission(asked, query, slot !== undefined, options),
         idempotency,
         path: this.#pathOf(options.path),
-        refusal: this.isDraining ? draining() : refusal,
+        refusal: this.isDraining(options.request) ? draining() : refusal,
       };
       const bringsFiles = query.parts.some(({ type }) => type === 'file');
       const isForRunOnly = this.#needsFilesAlone(admission);
@@ -190,7 +189,7 @@ export class Admissions {
 
   /** Why no new run is admitted. Only a promise of the host is waited for. */
   #refusal(query: Query, options: QueryOptions): Awaitable<QueryError | undefined> {
-    if (this.isDraining) return draining();
+    if (this.isDraining(options.request)) return draining();
     const { owner = ANONYMOUS, request, idempotencyKey, detached = false } = options;
     try {
       const decision = this.services.settings.admit(query, { owner, request, idempotencyKey, detached });

@@ -92,10 +92,12 @@ export class AgentService
     this.#services = new RunnerServices(store, handler, settings, clock, observers, spool);
     this.#scheduler = new Scheduler(this.#services);
     this.#processes = new Processes(this.#services, this.#scheduler);
-    this.#admissions = new Admissions(this.#services, this.#scheduler, this.#processes);
+    this.#admissions = new Admissions(this.#services, this.#scheduler, this.#processes, (request) =>
+      this.#isDraining(request),
+    );
     this.deliveries = new Deliveries(this.#services);
     this.inputs = new Inputs(this.#services, this.#processes);
-    this.sentFiles = new SentFiles(this.#services, () => this.#admissions.isDraining);
+    this.sentFiles = new SentFiles(this.#services, () => this.#isDraining());
     this.#logger = loggerOf('AgentService', settings.name);
   }
 
@@ -222,7 +224,7 @@ export class AgentService
    * @throws {QueryError} why it does not: `draining` · `unavailable`
    */
   async check(): Promise<void> {
-    if (this.#admissions.isDraining) throw draining();
+    if (this.#isDraining()) throw draining();
     await this.store.check();
   }
 
@@ -257,10 +259,15 @@ export class AgentService
     if (!(await settlesWithin(STORE_DEADLINE_MS, closed))) warn(` within ${STORE_DEADLINE_MS} ms.`);
   }
 
+  /** Whether a query is refused because the service shuts down. */
+  #isDraining(request?: QueryOptions['request']): boolean {
+    const { connections } = this;
+    return connections?.refuses(request) ?? this.#drained !== undefined;
+  }
+
   async #drain(): Promise<void> {
     // Here, because Nest calls the hooks of what this service injects after its own.
-    await this.connections?.stopListening();
-    this.#admissions.isDraining = true;
+    await this.connections?.answerLastCallers();
     await this.#scheduler.drain();
     await this.#services.dispatcher.close();
     this.#services.groups.disconnectElsewhere();
