@@ -131,7 +131,7 @@ describeOnOneAdapter('A task of A2A that asks on %s', (adapter) => {
         'Refund 120 EUR?',
         'data',
         expect.stringContaining(
-          'The message answers nothing of this. Send a part {"data": {"answers":',
+          'The message answers nothing of this. Send a part with the data {"answers":',
         ) as string,
       ]);
       const stream = await (await client.stream('Yes', { taskId: id })).whole();

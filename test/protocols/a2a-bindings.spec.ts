@@ -166,22 +166,23 @@ describeOnOneAdapter('The bindings of A2A on %s', (adapter) => {
   );
 
   it.each(BINDINGS)(
-    'speak version 1.0 only, through $name [VER-SERVER-001 VER-SERVER-002 VER-SERVER-003 VER-CLIENT-002 JSONRPC-SVC-002 HTTP_JSON-SVC-002]',
+    'require version 1.0 for operations of 1.0, through $name [VER-SERVER-001 VER-SERVER-002 VER-SERVER-003 VER-CLIENT-002 JSONRPC-SVC-002 HTTP_JSON-SVC-002]',
     async (binding) => {
       const client = new Client(host.url, binding);
       for (const version of ['1.0', '1.0.1', ' 1.0 '])
         expect(await client.error('ListTasks', {}, { 'A2A-VERSION': version })).toMatchObject({
           reason: undefined,
         });
-      for (const [version, asked] of [
-        ['', 'none, which means 0.3'],
-        ['0.3', '"0.3"'],
-        ['1.1', '"1.1"'],
-        ['1', '"1"'],
-      ])
+      for (const version of ['', '0.3', '0.3.0'])
         expect(await client.error('ListTasks', {}, { 'a2a-version': version })).toMatchObject({
           reason: 'VERSION_NOT_SUPPORTED',
-          message: `This agent speaks A2A 1.0. The request names ${asked}: send the header A2A-Version: 1.0.`,
+          message:
+            'This is an operation of A2A 1.0, and a request that names no version is one of 0.3: send the header A2A-Version: 1.0.',
+        });
+      for (const version of ['1.1', '1', '0.2', '0.30'])
+        expect(await client.error('ListTasks', {}, { 'a2a-version': version })).toMatchObject({
+          reason: 'VERSION_NOT_SUPPORTED',
+          message: `This agent speaks A2A 1.0 and 0.3. The request names "${version}": send the header A2A-Version: 1.0, or none for 0.3.`,
         });
     },
   );

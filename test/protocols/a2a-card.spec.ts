@@ -28,6 +28,11 @@ describeOnOneAdapter('The agent card on %s', (adapter) => {
       defaultInputModes: ['text/plain', 'application/json', '*/*'],
       defaultOutputModes: ['text/plain', 'application/json', '*/*'],
       skills: [{ id: 'answer', name: 'agent', description: 'agent answers messages.', tags: ['agent'] }],
+      protocolVersion: '0.3.0',
+      url,
+      preferredTransport: 'JSONRPC',
+      additionalInterfaces: [{ url, transport: 'JSONRPC' }],
+      supportsAuthenticatedExtendedCard: false,
     });
     await host.close();
   });
@@ -63,6 +68,39 @@ describeOnOneAdapter('The options of the agent card on %s', (adapter) => {
       ...card,
       supportedInterfaces: [{ url: 'https://agents.example.com/geo/a2a' }, {}],
       securityRequirements: [{ schemes: { bearer: { list: [] } } }],
+      url: 'https://agents.example.com/geo/a2a',
+      security: [{ bearer: [] }],
+    });
+    await host.close();
+  });
+
+  it('tell the security schemes to clients of both versions', async () => {
+    const flows = { clientCredentials: { tokenUrl: 'https://id.example/token', scopes: { ask: 'Asks.' } } };
+    const securitySchemes = {
+      bearer: { httpAuthSecurityScheme: { scheme: 'Bearer', bearerFormat: 'JWT' } },
+      key: { apiKeySecurityScheme: { location: 'header', name: 'X-API-Key' } },
+      oauth: { oauth2SecurityScheme: { flows } },
+      oidc: { openIdConnectSecurityScheme: { openIdConnectUrl: 'https://id.example/.well-known' } },
+      mtls: { mtlsSecurityScheme: {} },
+      other: { otherScheme: { a: 1 } },
+    };
+    const securityRequirements = [{ schemes: { bearer: { list: [] }, oauth: { list: ['ask'] } } }];
+    const host = await startA2a(adapter, echo, {}, { card: { securitySchemes, securityRequirements } });
+    expect(await (await get(host.url, CARD)).json()).toMatchObject({
+      securityRequirements,
+      security: [{ bearer: [], oauth: ['ask'] }],
+      securitySchemes: {
+        bearer: { ...securitySchemes.bearer, type: 'http', scheme: 'Bearer', bearerFormat: 'JWT' },
+        key: { ...securitySchemes.key, type: 'apiKey', in: 'header', name: 'X-API-Key' },
+        oauth: { ...securitySchemes.oauth, type: 'oauth2', flows },
+        oidc: {
+          ...securitySchemes.oidc,
+          type: 'openIdConnect',
+          openIdConnectUrl: 'https://id.example/.well-known',
+        },
+        mtls: { ...securitySchemes.mtls, type: 'mutualTLS' },
+        other: securitySchemes.other,
+      },
     });
     await host.close();
   });

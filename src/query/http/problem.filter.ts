@@ -22,7 +22,7 @@ const DRAINED_BYTES = 64 * 1024 * 1024;
 /** How long it may take. */
 const DRAINED_MS = 5_000;
 
-/** How a refusal is written: what the view of another protocol makes of a problem. */
+/** How a refusal is written: what the view of another protocol makes of a problem. A body that is no text is written as JSON. */
 export type ProblemForm = (problem: Problem) => { status: number; contentType: string; body: unknown };
 
 const RFC_9457: ProblemForm = (problem) => ({
@@ -95,7 +95,7 @@ export async function sendProblem(
   form = RFC_9457,
 ): Promise<void> {
   const { status, contentType, body: value } = form(problem);
-  const body = Buffer.from(JSON.stringify(value));
+  const body = Buffer.from(typeof value === 'string' ? value : JSON.stringify(value));
   response.writeHead(status, {
     'Content-Type': contentType,
     'Content-Length': body.length,

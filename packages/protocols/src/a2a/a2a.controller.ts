@@ -18,19 +18,23 @@ import {
   StreamsEnvelopes,
 } from 'nest-agent-query/protocol';
 import { View, ViewInterceptor } from '../view/view.js';
-import { JsonRpcFilter, rpcCallOf, rpcResult } from './json-rpc.js';
-import { REST_PLACES, RPC_PLACES } from './message/parts.js';
+import { V1_0 } from './face.js';
+import { faceOf, JsonRpcFilter, rpcCallOf, rpcResult } from './json-rpc.js';
+import { REST_PLACES } from './message/parts.js';
 import { Operations } from './operations.js';
 import { unknownMethod } from './refusals.js';
 import { A2A_JSON, RestFilter } from './rest.js';
-import { requireVersion } from './service-parameters.js';
+import { requireV1_0 } from './service-parameters.js';
 
 type Json = Record<string, unknown>;
 
 /** Express and Fastify have no wildcard in common. */
 const OTHER_PATHS = [':a/:b', ':a/:b/:c', ':a/:b/:c/:d', ':a/:b/:c/:d/:e'];
 
-/** A2A 1.0: JSON-RPC at the path itself (§9), and REST below it (§11). */
+/** Of an event of REST. */
+const NO_FRAME = ['', ''] as const;
+
+/** A2A 1.0: JSON-RPC at the path itself (§9), and REST below it (§11). A2A 0.3: JSON-RPC at the same path. */
 @UseFilters(RestFilter)
 @UseInterceptors(ViewInterceptor)
 @StreamsEnvelopes()
@@ -43,21 +47,19 @@ export class A2aController {
   @Post()
   @HttpCode(200)
   @UseFilters(JsonRpcFilter)
-  async rpc(
-    @Req() request: HostRequest,
-    @Res() response: HostResponse,
-    @Query() parameters: Json,
-  ): Promise<unknown> {
+  async rpc(@Req() request: HostRequest, @Res() response: HostResponse): Promise<unknown> {
+    const face = faceOf(request);
     const call = async (body: ReceivedBody, owner: string) => {
-      const { id, method, params } = rpcCallOf(request, body.value);
-      requireVersion(request, parameters);
+      const { id, method, params: given } = rpcCallOf(request, body.value);
+      if (face === V1_0) requireV1_0(request);
       const frame = [`{"jsonrpc":"2.0","id":${JSON.stringify(id)},"result":`, '}'] as const;
-      const caller = { owner, request, response, route: '', frame };
-      if (!method.startsWith('Send')) await body.release();
-      const answer = await this.operations.call(method, caller, params, body);
+      const caller = { owner, request, response, route: '', face, frame };
+      const { name, params } = face.operationOf(method, given);
+      if (!name.startsWith('Send')) await body.release();
+      const answer = await this.operations.call(name, caller, params, body);
       return answer instanceof EventStream ? answer : rpcResult(id, answer);
     };
-    return this.view.endpoint.withBody(request, RPC_PLACES, call, A2A_JSON);
+    return this.view.endpoint.withBody(request, face.places, call, A2A_JSON);
   }
 
   @Get('tasks')
@@ -88,7 +90,6 @@ export class A2aController {
   async act(
     @Req() request: HostRequest,
     @Res() response: HostResponse,
-    @Query() parameters: Json,
     @Param('task') task: string,
   ): Promise<unknown> {
     const { id, verb } = namedTask(task);
@@ -96,26 +97,17 @@ export class A2aController {
     const name = verb === 'cancel' ? 'CancelTask' : 'SubscribeToTask';
     return this.#call(name, `tasks/${task}`, request, response, {
       id,
-      'A2A-Version': parameters['A2A-Version'],
     });
   }
 
   @All(['tasks/:task/pushNotificationConfigs', 'tasks/:task/pushNotificationConfigs/:config'])
-  push(
-    @Req() request: HostRequest,
-    @Res() response: HostResponse,
-    @Query() parameters: Json,
-  ): Promise<unknown> {
-    return this.#call('CreateTaskPushNotificationConfig', '', request, response, parameters);
+  push(@Req() request: HostRequest, @Res() response: HostResponse): Promise<unknown> {
+    return this.#call('CreateTaskPushNotificationConfig', '', request, response);
   }
 
   @Get('extendedAgentCard')
-  extendedCard(
-    @Req() request: HostRequest,
-    @Res() response: HostResponse,
-    @Query() parameters: Json,
-  ): Promise<unknown> {
-    return this.#call('GetExtendedAgentCard', '', request, response, parameters);
+  extendedCard(@Req() request: HostRequest, @Res() response: HostResponse): Promise<unknown> {
+    return this.#call('GetExtendedAgentCard', '', request, response);
   }
 
   /** `message:send` and `message:stream`. Express takes what follows a ":" for a parameter, and the first route that fits. */
@@ -124,15 +116,14 @@ export class A2aController {
   async message(
     @Req() request: HostRequest,
     @Res() response: HostResponse,
-    @Query() parameters: Json,
     @Param('operation') route: string,
   ): Promise<unknown> {
     const name = { 'message:send': 'SendMessage', 'message:stream': 'SendStreamingMessage' }[route];
     const { method } = request.raw ?? request;
     if (name === undefined || method !== 'POST') throw unknownPath();
-    requireVersion(request, parameters);
+    requireV1_0(request);
     const call = async (body: ReceivedBody, owner: string) => {
-      const caller = { owner, request, response, route, frame: ['', ''] as const };
+      const caller = { owner, request, response, route, face: V1_0, frame: NO_FRAME };
       return answered(response, await this.operations.call(name, caller, body.value as Json, body));
     };
     return this.view.endpoint.withBody(request, REST_PLACES, call, A2A_JSON);
@@ -149,11 +140,11 @@ export class A2aController {
     route: string,
     request: HostRequest,
     response: HostResponse,
-    params: Json,
+    params: Json = {},
   ): Promise<unknown> {
-    requireVersion(request, params);
+    requireV1_0(request);
     const owner = await this.view.endpoint.owner(request);
-    const caller = { owner, request, response, route, frame: ['', ''] as const };
+    const caller = { owner, request, response, route, face: V1_0, frame: NO_FRAME };
     return answered(response, await this.operations.call(name, caller, params));
   }
 }

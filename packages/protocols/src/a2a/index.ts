@@ -15,8 +15,8 @@ export type { A2aModuleOptions } from './a2a-options.js';
 export { type AgentCardOptions, type AgentSkill, faultsOfCard } from './card/agent-card.js';
 
 /**
- * Shows the runs of a `QueryModule` to clients of A2A 1.0: JSON-RPC and REST at `/a2a`, and the card of the agent at
- * `/.well-known/agent-card.json`.
+ * Shows the runs of a `QueryModule` to clients of A2A 1.0 (JSON-RPC and REST at `/a2a`) and of A2A 0.3 (JSON-RPC at the same path),
+ * and the card of the agent at `/.well-known/agent-card.json`.
  *
  * @example
  * imports: [QueryModule.forRoot({ handler }), A2aModule.forRoot({ card: { name: 'Research' } })];

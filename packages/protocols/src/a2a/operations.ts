@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 import type { EventStream, ReceivedBody } from 'nest-agent-query/protocol';
 import type { Caller } from './caller.js';
 import { Sending } from './message/sending.js';
-import { pushNotSupported, unknownMethod, unsupportedOperation } from './refusals.js';
+import { NO_EXTENDED_CARD, noSuchMethod, pushNotSupported, unsupportedOperation } from './refusals.js';
 import { TaskList } from './tasks/task-list.js';
 import { Tasks } from './tasks/tasks.js';
 
@@ -10,7 +10,7 @@ type Json = Record<string, unknown>;
 
 type Operation = (caller: Caller, params: Json, body?: ReceivedBody) => Promise<EventStream | object>;
 
-/** The operations of A2A 1.0 (§5.3), which both bindings have. */
+/** The operations of A2A 1.0 (§5.3), which both bindings have, and 0.3 under other names. */
 @Injectable()
 export class Operations {
   readonly #all: Record<string, Operation>;
@@ -28,8 +28,7 @@ export class Operations {
       GetTaskPushNotificationConfig: push,
       ListTaskPushNotificationConfigs: push,
       DeleteTaskPushNotificationConfig: push,
-      GetExtendedAgentCard: () =>
-        Promise.reject(unsupportedOperation('This agent has no other card than its public one.')),
+      GetExtendedAgentCard: () => Promise.reject(unsupportedOperation(NO_EXTENDED_CARD)),
     };
   }
 
@@ -40,9 +39,7 @@ export class Operations {
    */
   call(name: string, caller: Caller, params: Json, body?: ReceivedBody): Promise<EventStream | object> {
     if (!Object.hasOwn(this.#all, name))
-      throw unknownMethod(
-        `There is no method ${JSON.stringify(name.slice(0, 100))}. Use one of A2A 1.0, such as SendMessage.`,
-      );
+      throw noSuchMethod(name, 'A2A 1.0, which the request names', 'SendMessage');
     return this.#all[name]!(caller, params, body);
   }
 }

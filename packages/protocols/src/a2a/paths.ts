@@ -8,7 +8,7 @@ const BODY = [A2A_JSON, JSON_TYPE];
 /** The routes of `A2aController` and `CardController`, without those that A2A 1.0 has and this service refuses. */
 export const a2aPaths = (prefix = '') => ({
   ...pathsOf(prefix, 'a2a', JSON_TYPE, {
-    'POST /a2a': { summary: 'Call a method of A2A 1.0 by JSON-RPC', body: BODY, answer: [JSON_TYPE, EVENTS] },
+    'POST /a2a': { summary: 'Call a method of A2A by JSON-RPC', body: BODY, answer: [JSON_TYPE, EVENTS] },
   }),
   ...pathsOf(prefix, 'a2a', A2A_JSON, {
     'POST /a2a/message:send': { summary: 'Send a message', body: BODY, answer: [A2A_JSON] },

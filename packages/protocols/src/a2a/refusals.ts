@@ -24,6 +24,11 @@ const ERRORS: Record<string, A2aError> = {
     reason: 'CONTENT_TYPE_NOT_SUPPORTED',
     status: 'INVALID_ARGUMENT',
   },
+  extended_card_not_configured: {
+    code: -32007,
+    reason: 'EXTENDED_AGENT_CARD_NOT_CONFIGURED',
+    status: 'FAILED_PRECONDITION',
+  },
   version_not_supported: { code: -32009, reason: 'VERSION_NOT_SUPPORTED', status: 'FAILED_PRECONDITION' },
   invalid_json: { code: -32700, status: 'INVALID_ARGUMENT' },
   invalid_request: { code: -32600, status: 'INVALID_ARGUMENT' },
@@ -62,6 +67,7 @@ export function taskNotFound(): QueryError {
   return new QueryError('not_found', 'There is no such task, or it is no longer kept.');
 }
 
+/** @param state as the version of the caller names it */
 export function taskNotCancelable(state: string): QueryError {
   return refusal('task_not_cancelable', `The task cannot be cancelled: its state is ${state}.`);
 }
@@ -69,7 +75,7 @@ export function taskNotCancelable(state: string): QueryError {
 export function pushNotSupported(): QueryError {
   return refusal(
     'push_notification_not_supported',
-    'This agent sends no push notifications. Subscribe to the task, or get it again later.',
+    'Push notifications are not supported. Subscribe to the task, or get it again later.',
   );
 }
 
@@ -85,9 +91,28 @@ export function contentTypeNotSupported(mediaType: string, modes: readonly strin
 
 /** @param version as the request has it */
 export function versionNotSupported(version: string): QueryError {
-  const asked = version === '' ? 'none, which means 0.3' : JSON.stringify(version.slice(0, 20));
-  const detail = `This agent speaks A2A 1.0. The request names ${asked}: send the header A2A-Version: 1.0.`;
+  const named = JSON.stringify(version.slice(0, 20));
+  const detail = `This agent speaks A2A 1.0 and 0.3. The request names ${named}: send the header A2A-Version: 1.0, or none for 0.3.`;
   return refusal('version_not_supported', detail);
+}
+
+/** An operation of A2A 1.0, in a request that is one of 0.3. */
+export function needsV1_0(): QueryError {
+  const detail =
+    'This is an operation of A2A 1.0, and a request that names no version is one of 0.3: send the header A2A-Version: 1.0.';
+  return refusal('version_not_supported', detail);
+}
+
+export function extendedCardNotConfigured(): QueryError {
+  return refusal('extended_card_not_configured', NO_EXTENDED_CARD);
+}
+
+export const NO_EXTENDED_CARD = 'This agent has no other card than its public one.';
+
+/** @param version whose method it would be @param example one that there is */
+export function noSuchMethod(method: string, version: string, example: string): QueryError {
+  const name = JSON.stringify(method.slice(0, 100));
+  return unknownMethod(`There is no method ${name} in ${version}. Use one such as ${example}.`);
 }
 
 /** A body that is no request of JSON-RPC 2.0. */

@@ -1,19 +1,29 @@
 import { header, type HostRequest } from 'nest-agent-query/protocol';
-import { versionNotSupported } from './refusals.js';
+import { needsV1_0, versionNotSupported } from './refusals.js';
 
 /** The extension by which a client resumes a stream after any event: each one has its number, and `Last-Event-ID` is the cursor. */
 export const CURSOR_EXTENSION = 'urn:nest-agent-query:cursor:v1';
 
-/**
- * Requires that a request is one of A2A 1.0 (§3.6.2): the number of a patch does not count, and no version means 0.3.
- *
- * @param parameters those of the URL, which may have the version instead of the header
- * @throws {QueryError} `version_not_supported`
- */
-export function requireVersion(request: HostRequest, parameters: Record<string, unknown>): void {
-  const parameter = parameters['A2A-Version'];
-  const version = header(request, 'a2a-version') || (typeof parameter === 'string' ? parameter : '');
-  if (!/^1\.0(\.\d+)?$/.test(version.trim())) throw versionNotSupported(version);
+/** The version of A2A that a request names, by the header or by a parameter of its URL. Empty if it names none. */
+function namedVersion(request: HostRequest): string {
+  const { url = '' } = request.raw ?? request;
+  const [, parameters = ''] = url.split('?', 2);
+  return (
+    header(request, 'a2a-version') ||
+    (new URLSearchParams(parameters).get('A2A-Version') ?? '')
+  ).trim();
+}
+
+/** Whether a request is one of A2A 0.3. The number of a patch does not count, and no version means 0.3 (1.0 §3.6.2). */
+export function isOfV0_3(request: HostRequest): boolean {
+  return /^(?:0\.3(?:\.\d+)?)?$/.test(namedVersion(request));
+}
+
+/** Requires that a request is one of A2A 1.0. @throws {QueryError} `version_not_supported` */
+export function requireV1_0(request: HostRequest): void {
+  if (isOfV0_3(request)) throw needsV1_0();
+  const version = namedVersion(request);
+  if (!/^1\.0(?:\.\d+)?$/.test(version)) throw versionNotSupported(version);
 }
 
 /** Whether a request names the extension. */

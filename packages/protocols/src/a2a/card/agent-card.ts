@@ -1,5 +1,6 @@
 import { isObject } from '../../view/json.js';
 import { CURSOR_EXTENSION } from '../service-parameters.js';
+import { cardMembers, schemesOf } from '../v0.3/card.js';
 
 type Json = Record<string, unknown>;
 
@@ -45,7 +46,7 @@ export function inputModesOf({ defaultInputModes = ANY_TYPE }: AgentCardOptions 
 }
 
 /**
- * An agent card.
+ * An agent card, for clients of A2A 1.0 and of 0.3.
  *
  * @param agent the name of the agent where the options have none
  * @param url of the view
@@ -55,7 +56,7 @@ export function agentCard(options: AgentCardOptions, agent: string, url: string)
   const { skills = [{ id: 'answer', name, description, tags: ['agent'] }], provider } = options;
   const { documentationUrl, iconUrl, securitySchemes, securityRequirements } = options;
   const bindings = ['JSONRPC', 'HTTP+JSON'];
-  return {
+  const card = {
     name,
     description,
     supportedInterfaces: bindings.map((protocolBinding) => ({
@@ -72,13 +73,14 @@ export function agentCard(options: AgentCardOptions, agent: string, url: string)
       extensions: [{ uri: CURSOR_EXTENSION, description: CURSOR_DESCRIPTION, required: false }],
       extendedAgentCard: false,
     },
-    securitySchemes,
+    securitySchemes: securitySchemes && schemesOf(securitySchemes),
     securityRequirements: securitySchemes && (securityRequirements ?? anyOf(Object.keys(securitySchemes))),
     defaultInputModes: inputModesOf(options),
     defaultOutputModes: options.defaultOutputModes ?? ANY_TYPE,
     skills,
     iconUrl,
   };
+  return { ...card, ...cardMembers(card, url) };
 }
 
 const CURSOR_DESCRIPTION =

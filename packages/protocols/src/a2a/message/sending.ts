@@ -34,7 +34,7 @@ interface Begun {
 
 /** What a client is told whose message answers nothing. */
 const HINT =
-  'The message answers nothing of this. Send a part {"data": {"answers": [{"id", "outcome": "answered", "value"}]}}.';
+  'The message answers nothing of this. Send a part with the data {"answers": [{"id", "outcome": "answered", "value"}]}.';
 
 /** Messages: they submit runs, and answer what runs ask. */
 @Injectable()
@@ -45,7 +45,7 @@ export class Sending {
   ) {}
 
   /** Waits until the task has ended or needs its client, unless the request says that it does not wait. */
-  async send(caller: Caller, params: unknown, body: ReceivedBody): Promise<{ task: Task }> {
+  async send(caller: Caller, params: unknown, body: ReceivedBody): Promise<object> {
     const { owner, response } = caller;
     const asked = sendRequestOf(params);
     const { run, stream, hint } = await this.#begin(caller, asked, body);
@@ -55,7 +55,7 @@ export class Sending {
     }
     const now = await this.tasks.find(owner, run.id);
     const task = await this.tasks.shown(caller, now, asked.historyLength);
-    return { task: hint === undefined ? task : hinted(task, hint) };
+    return caller.face.sent(hint === undefined ? task : hinted(task, hint));
   }
 
   /** The events of a task: all of one that the message begins, and those since the message of any other. */

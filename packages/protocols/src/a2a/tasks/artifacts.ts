@@ -7,6 +7,7 @@ import type {
 } from 'nest-agent-query';
 import { JsonPieces, type LogText, LogTexts, type Piece } from 'nest-agent-query/protocol';
 import { chunkOf, contentsOf, EventForm } from '../../view/event-form.js';
+import type { Face } from '../face.js';
 
 /** What has become of an artifact. */
 export interface ArtifactChange {
@@ -25,6 +26,8 @@ interface KeptArtifact {
   text: LogText | undefined;
   /** JSON, with the number of the envelope. */
   parts: { seq: number; json: string }[];
+  /** A text that clients know to be complete. */
+  isComplete?: boolean;
 }
 
 /** What an artifact takes besides its parts, and each part besides its JSON, in characters. */
@@ -34,9 +37,6 @@ const ENTRY_LENGTH = 128;
 const COPIES = 2;
 
 const contentOf = contentsOf('message');
-
-/** What nothing is left of: an artifact must have a part. */
-const EMPTY: Piece[] = ['{"text":""}'];
 
 /** The artifacts of a log, and what becomes of them envelope by envelope. */
 export class Artifacts {
@@ -49,10 +49,12 @@ export class Artifacts {
 
   /**
    * @param origin of the URLs of files, such as `https://agents.example.com`
+   * @param face writes the parts
    * @param source has the log
    */
   constructor(
     private readonly origin: string,
+    private readonly face: Pick<Face, 'textHead' | 'part'>,
     source: ConstructorParameters<typeof LogTexts>[0],
   ) {
     this.#texts = new LogTexts(source);
@@ -66,7 +68,7 @@ export class Artifacts {
   /** A list of those that have content, with all their parts. Undefined if there is none. */
   get list(): JsonPieces | undefined {
     if (this.#all.length === 0) return undefined;
-    const pieces = this.#all.flatMap((each) => [',', ...jsonOf(each, whole(each))]);
+    const pieces = this.#all.flatMap((each) => [',', ...jsonOf(each, this.#whole(each))]);
     return new JsonPieces(['[', ...pieces.slice(1), ']']);
   }
 
@@ -77,7 +79,7 @@ export class Artifacts {
     const { artifact, text } = this.#open;
     const append = !text.isEmpty;
     text.add(content, seq);
-    return { artifact: jsonOf(artifact, [`{"text":${content}}`]), append, isLast: false };
+    return { artifact: jsonOf(artifact, [`${this.face.textHead}${content}}`]), append, isLast: false };
   }
 
   read({ type, data }: Envelope, seq: number): ArtifactChange[] {
@@ -101,6 +103,23 @@ export class Artifacts {
       default:
         return [];
     }
+  }
+
+  /** Says of the texts until now that nothing more is appended, once. */
+  complete(): ArtifactChange[] {
+    const texts = this.#all.filter(({ text, isComplete }) => text && !isComplete);
+    for (const each of texts) each.isComplete = true;
+    return texts.map((each) => ({ artifact: jsonOf(each, this.#nothing), append: true, isLast: true }));
+  }
+
+  /** An artifact must have a part, also where nothing is left or added. */
+  get #nothing(): Piece[] {
+    return [`${this.face.textHead}""}`];
+  }
+
+  #whole({ text, parts }: KeptArtifact): Piece[] {
+    if (text) return [`${this.face.textHead}"`, text.json, '"}'];
+    return [parts.map(({ json }) => json).join()];
   }
 
   #text(seq: number): { artifact: KeptArtifact; text: LogText } {
@@ -127,7 +146,7 @@ export class Artifacts {
     const known = this.#all.find((each) => each.artifactId === artifactId);
     const artifact = known ?? { artifactId, name, text: undefined, parts: [] };
     if (!known) this.#all.push(artifact);
-    const json = JSON.stringify(part);
+    const json = JSON.stringify(this.face.part(part));
     artifact.parts.push({ seq, json });
     this.#kept += COPIES * (json.length + ENTRY_LENGTH);
     return { artifact: jsonOf(artifact, [json]), append: known !== undefined, isLast: true };
@@ -142,7 +161,7 @@ export class Artifacts {
     }
     this.#all = this.#all.filter((each) => !isEmpty(each));
     return changed.map((each) => ({
-      artifact: jsonOf(each, isEmpty(each) ? EMPTY : whole(each)),
+      artifact: jsonOf(each, isEmpty(each) ? this.#nothing : this.#whole(each)),
       ...{ append: false, isLast: false },
     }));
   }
@@ -155,11 +174,6 @@ function isEmpty({ text, parts }: KeptArtifact): boolean {
   return text ? text.isEmpty : parts.length === 0;
 }
 
-function whole({ text, parts }: KeptArtifact): Piece[] {
-  if (text) return ['{"text":"', text.json, '"}'];
-  return [parts.map(({ json }) => json).join()];
-}
-
 function jsonOf({ artifactId, name }: KeptArtifact, parts: Piece[]): Piece[] {
   const head = name === undefined ? '' : `"name":${JSON.stringify(name)},`;
   return [`{"artifactId":"${artifactId}",${head}"parts":[`, ...parts, ']}'];
@@ -169,9 +183,9 @@ function jsonOf({ artifactId, name }: KeptArtifact, parts: Piece[]): Piece[] {
 export class ArtifactReader extends EventForm {
   readonly artifacts: Artifacts;
 
-  constructor(origin: string) {
+  constructor(origin: string, face: Pick<Face, 'textHead' | 'part'>) {
     super();
-    this.artifacts = new Artifacts(origin, this);
+    this.artifacts = new Artifacts(origin, face, this);
   }
 
   override get held(): number {

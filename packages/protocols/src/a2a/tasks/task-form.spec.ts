@@ -1,6 +1,8 @@
 import fc from 'fast-check';
 import type { Envelope, RunView } from 'nest-agent-query';
 import { joinedPieces, type LogSlice } from 'nest-agent-query/protocol';
+import { type Face, V1_0 } from '../face.js';
+import { V0_3 } from '../v0.3/face.js';
 import { ArtifactReader } from './artifacts.js';
 import { type Shown, TaskForm } from './task-form.js';
 
@@ -14,10 +16,18 @@ interface Artifact {
   parts: { text?: string }[];
 }
 
+interface ArtifactUpdate {
+  artifact: Artifact;
+  append?: boolean;
+}
+
 interface Event {
   task?: { artifacts?: Artifact[] };
-  artifactUpdate?: { artifact: Artifact; append?: boolean };
+  artifactUpdate?: ArtifactUpdate;
 }
+
+/** An event as 0.3 has it. */
+type Flat = { kind?: string; artifacts?: Artifact[] } & ArtifactUpdate;
 
 /** Envelopes of any types in any order, as a log may have them, with pauses that are over and restarts. */
 const LOGS = fc
@@ -68,7 +78,11 @@ async function written(pieces: Parameters<typeof joinedPieces>[0]): Promise<stri
 }
 
 /** What a response shows of a log that arrives in pieces. */
-async function shown(log: readonly Envelope[], more: Partial<Shown>, piece = 1): Promise<string[]> {
+async function shown(
+  log: readonly Envelope[],
+  more: Partial<Shown> & { face: Face },
+  piece = 1,
+): Promise<string[]> {
   const form = new TaskForm(RUN, 'http://a', {
     resolved: RESOLVED,
     hasCursors: true,
@@ -81,10 +95,18 @@ async function shown(log: readonly Envelope[], more: Partial<Shown>, piece = 1):
     const { text: first, rest = [] } = form.framesOf(sliceOf(log, at, at + piece));
     text += first + (await written(rest));
   }
-  return text.split('\n\n').filter((event) => event !== '');
+  // JSON may have it in both ways, and has it as the slices of the log fall.
+  return text
+    .replaceAll('\u2028', '\\u2028')
+    .split('\n\n')
+    .filter((event) => event !== '');
 }
 
-const eventOf = (frame: string) => JSON.parse(frame.slice(frame.indexOf('data: ') + 6)) as Event;
+function eventOf(frame: string): Event {
+  const event = JSON.parse(frame.slice(frame.indexOf('data: ') + 6)) as Event & Flat;
+  if (event.kind === 'task') return { task: event };
+  return event.kind === 'artifact-update' ? { artifactUpdate: event } : event;
+}
 
 /** The artifacts as a client builds them of events: their texts, by their ids. */
 function built(frames: readonly string[]): Map<string, string> {
@@ -112,22 +134,25 @@ const texts = (artifacts: readonly Artifact[]) =>
       .filter(([, text]) => text !== ''),
   );
 
-async function read(log: readonly Envelope[]): Promise<Map<string, string>> {
-  const reader = new ArtifactReader('http://a');
+async function read(log: readonly Envelope[], face: Face): Promise<Map<string, string>> {
+  const reader = new ArtifactReader('http://a', face);
   reader.log = (after) => sliceOf(log, after);
   reader.framesOf(sliceOf(log, 0));
   const { list } = reader.artifacts;
   return texts(list ? (JSON.parse(await written(list.pieces)) as Artifact[]) : []);
 }
 
-describe('The events of a task', () => {
+describe.each([
+  { version: '1.0', face: V1_0 },
+  { version: '0.3', face: V0_3 },
+])('The events of a task of A2A $version', ({ face }) => {
   it('are the same, however the log arrives, and after any of them', async () => {
     await fc.assert(
       fc.asyncProperty(LOGS, fc.integer({ min: 1, max: 7 }), async (log, piece) => {
-        const whole = await shown(log, {});
-        expect(await shown(log, {}, piece)).toEqual(whole);
+        const whole = await shown(log, { face });
+        expect(await shown(log, { face }, piece)).toEqual(whole);
         for (let from = 0; from < whole.length; from++)
-          expect(await shown(log, { from }, piece)).toEqual(whole.slice(from));
+          expect(await shown(log, { face, from }, piece)).toEqual(whole.slice(from));
       }),
     );
   });
@@ -135,10 +160,10 @@ describe('The events of a task', () => {
   it('are the artifacts that the task has, from whichever envelope on', async () => {
     await fc.assert(
       fc.asyncProperty(LOGS, fc.nat(25), async (log, number) => {
-        expect(built(await shown(log, {}))).toEqual(await read(log));
+        expect(built(await shown(log, { face }))).toEqual(await read(log, face));
         const after = Math.min(number, log.length - 1);
         const task = { id: 'run', contextId: 's', status: { state: 'TASK_STATE_WORKING' } } as const;
-        expect(built(await shown(log, { snapshot: { after, task } }))).toEqual(await read(log));
+        expect(built(await shown(log, { face, snapshot: { after, task } }))).toEqual(await read(log, face));
       }),
     );
   });

@@ -1,6 +1,7 @@
 import type { Envelope, RunEnd, RunView } from 'nest-agent-query';
 import { AskedRequests, type Piece, piecesOf } from 'nest-agent-query/protocol';
 import { chunkOf, EventForm } from '../../view/event-form.js';
+import type { Face } from '../face.js';
 import { CURSOR_EXTENSION } from '../service-parameters.js';
 import { type ArtifactChange, Artifacts } from './artifacts.js';
 import {
@@ -28,6 +29,8 @@ export interface Shown {
   resolved: ReadonlySet<string>;
   /** Whether each event says its number, for a client that resumes. */
   hasCursors: boolean;
+  /** How the events are written. */
+  face: Face;
   /** What is before and after an event: the members of a JSON-RPC response. */
   frame: readonly [string, string];
 }
@@ -38,7 +41,7 @@ export class TaskForm extends EventForm {
   readonly #artifacts: Artifacts;
   #isWorking = false;
   readonly #asked = new AskedRequests();
-  /** The names of the task in each event, as JSON. */
+  /** The names of the task in each event, as JSON members. */
   readonly #head: string;
 
   /** @param origin of the URLs of files */
@@ -49,9 +52,9 @@ export class TaskForm extends EventForm {
   ) {
     super(shown.snapshot ? Infinity : shown.from);
     this.#names = namesOf(run);
-    this.#artifacts = new Artifacts(origin, this);
+    this.#artifacts = new Artifacts(origin, shown.face, this);
     const { id: taskId, contextId } = this.#names;
-    this.#head = JSON.stringify({ taskId, contextId }).slice(0, -1);
+    this.#head = JSON.stringify({ taskId, contextId }).slice(1, -1);
   }
 
   override get held(): number {
@@ -110,16 +113,23 @@ export class TaskForm extends EventForm {
   /** A stream ends where the task needs its client, unless that has been done by now. */
   #pause(): void {
     const { open } = this.#asked;
-    this.#status(askingState(open), question(this.#names, open));
     const isOpen = open.some(({ id }) => !this.shown.resolved.has(id));
+    this.#completeTexts();
+    this.#status(askingState(open), question(this.#names, open), isOpen);
     this.isOver = isOpen && this.number > this.from;
   }
 
   #done(end: RunEnd): void {
+    this.#completeTexts();
     // A client that has the last event already gets it again: of an empty stream it would not know that all is over.
     if (this.from !== Infinity) this.from = Math.min(this.from, this.number);
     const message = end.status === 'failed' ? failureMessage(this.#names, end.error) : undefined;
-    this.#status(END_STATES[end.status], message);
+    this.#status(END_STATES[end.status], message, true);
+  }
+
+  #completeTexts(): void {
+    if (!this.shown.face.completesTexts) return;
+    for (const change of this.#artifacts.complete()) this.#change(change);
   }
 
   #change({ artifact, append, isLast }: ArtifactChange): void {
@@ -127,17 +137,21 @@ export class TaskForm extends EventForm {
     this.#update('artifactUpdate', '"artifact":', ...artifact, flags);
   }
 
-  #status(state: TaskState, message?: object): void {
-    this.#update('statusUpdate', `"status":${JSON.stringify({ state, message })}`);
+  /** @param isLast whether the stream ends with it */
+  #status(state: TaskState, message?: Record<string, unknown>, isLast = false): void {
+    const { face } = this.shown;
+    const status = JSON.stringify(face.status({ state, ...(message && { message }) }));
+    this.#update('statusUpdate', `"status":${status}${face.more(isLast)}`);
   }
 
   /** @param members those of the event besides the names, as JSON */
   #update(kind: 'statusUpdate' | 'artifactUpdate', ...members: Piece[]): void {
     const number = this.number + 1;
-    const [before, after] = this.shown.frame;
-    const metadata = this.shown.hasCursors ? `,"metadata":{"${CURSOR_EXTENSION}":${number}}` : '';
-    const head = `${before}{"${kind}":${this.#head},`;
-    this.writePieces([head, ...members, `${metadata}}}${after}`], this.#fieldsOf(number));
+    const { face, frame, hasCursors } = this.shown;
+    const [head, tail] = face.events[kind];
+    const metadata = hasCursors ? `,"metadata":{"${CURSOR_EXTENSION}":${number}}` : '';
+    const before = `${frame[0]}${head}${this.#head},`;
+    this.writePieces([before, ...members, `${metadata}${tail}${frame[1]}`], this.#fieldsOf(number));
   }
 
   #snapshot(seq: number): void {
@@ -151,9 +165,9 @@ export class TaskForm extends EventForm {
 
   #taskData({ metadata, ...task }: Task, number: number): Piece[] {
     const all = { ...metadata, ...(this.shown.hasCursors && { [CURSOR_EXTENSION]: number }) };
-    const [before, after] = this.shown.frame;
+    const { face, frame } = this.shown;
     const told = { ...task, ...(Object.keys(all).length > 0 && { metadata: all }) };
-    return [before, ...piecesOf({ task: told }), after];
+    return [frame[0], ...piecesOf(face.sent(told)), frame[1]];
   }
 
   #fieldsOf(number: number): string {

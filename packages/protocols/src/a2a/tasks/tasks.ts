@@ -23,20 +23,18 @@ const HISTORY = [0, Number.MAX_SAFE_INTEGER] as const;
 export class Tasks {
   constructor(private readonly view: View) {}
 
-  async get(caller: Caller, params: Json): Promise<Task> {
+  async get(caller: Caller, params: Json): Promise<object> {
     const { id, historyLength } = taskParamsOf(params);
-    return this.shown(caller, await this.find(caller.owner, id), historyLength);
+    return caller.face.task(await this.shown(caller, await this.find(caller.owner, id), historyLength));
   }
 
-  async cancel(caller: Caller, params: Json): Promise<Task> {
+  async cancel(caller: Caller, params: Json): Promise<object> {
     const { id } = taskParamsOf(params);
-    const { status } = await this.find(caller.owner, id);
-    if (status === 'completed' || status === 'failed') throw taskNotCancelable(END_STATES[status]);
+    requireNotEnded(caller, await this.find(caller.owner, id));
     const { run } = await this.#agent.cancel(caller.owner, id);
     // It may have ended meanwhile.
-    if (run.status === 'completed' || run.status === 'failed')
-      throw taskNotCancelable(END_STATES[run.status]);
-    return this.shown(caller, run);
+    requireNotEnded(caller, run);
+    return caller.face.task(await this.shown(caller, run));
   }
 
   /** Follows a task that has not ended: from its present state on; or, with a cursor, after the event that the client has. */
@@ -47,12 +45,14 @@ export class Tasks {
     const cursor = cursorOf(request);
     if (cursor && cursor.runId !== id)
       throw invalidQuery([{ pointer: '/id', detail: 'must be the task that Last-Event-ID belongs to' }]);
-    if (!cursor && run.endedAt !== null)
+    const hasEnded = run.endedAt !== null;
+    if (!cursor && hasEnded && !caller.face.showsEnded)
       throw unsupportedOperation('The task has ended: nothing more comes. Get it with GetTask.');
     const stream = this.#agent.follow(owner, id, 0, { request });
     if (cursor) return this.stream(caller, run, stream, { from: cursor.seq });
     const { inputs } = await this.#agent.inputs.of(owner, id);
-    return this.stream(caller, run, stream, { snapshot: { after: run.events, task: taskOf(run, inputs) } });
+    const snapshot = { after: run.events, task: taskOf(run, inputs), isLast: hasEnded };
+    return this.stream(caller, run, stream, { snapshot });
   }
 
   /** A stream of a run, which ends where the run needs its client. */
@@ -62,9 +62,9 @@ export class Tasks {
     stream: RunStream,
     shown: Pick<Shown, 'from' | 'snapshot'>,
   ): Promise<EventStream> {
-    const { owner, request, frame } = caller;
+    const { owner, request, face, frame } = caller;
     const resolved = await this.resolved(owner, run.id);
-    const all = { ...shown, resolved, frame, hasCursors: wantsCursors(request) };
+    const all = { ...shown, resolved, face, frame, hasCursors: wantsCursors(request) };
     return new EventStream(stream, new TaskForm(run, originOf(request), all));
   }
 
@@ -102,8 +102,9 @@ export class Tasks {
   }
 
   /** The artifacts of a task, as a list; undefined if it has none. */
-  async artifactsOf({ owner, request, response }: Caller, run: RunView): Promise<JsonPieces | undefined> {
-    const reader = new ArtifactReader(originOf(request));
+  async artifactsOf(caller: Caller, run: RunView): Promise<JsonPieces | undefined> {
+    const { owner, request, response, face } = caller;
+    const reader = new ArtifactReader(originOf(request), face);
     const stream = this.#agent.follow(owner, run.id, 0);
     await readLog(stream, reader, { response, until: run.events });
     return reader.artifacts.list;
@@ -127,6 +128,12 @@ export class Tasks {
   get #agent() {
     return this.view.endpoint.agent;
   }
+}
+
+/** @throws {QueryError} `task_not_cancelable`. A task that is cancelled already is cancelled again. */
+function requireNotEnded({ face }: Caller, { status }: RunView): void {
+  if (status !== 'completed' && status !== 'failed') return;
+  throw taskNotCancelable(face.status({ state: END_STATES[status] }).state);
 }
 
 /** @throws {QueryError} `invalid_query` */
