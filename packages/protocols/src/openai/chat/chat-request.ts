@@ -2,7 +2,7 @@ import { placesOf } from 'nest-agent-query/protocol';
 import { isObject } from '../../view/json.js';
 import type { GivenAnswer } from '../asking/asked-calls.js';
 import { invalidRequest } from '../refusals.js';
-import { contentOf } from '../request/content.js';
+import { contentOf, contentPlaces } from '../request/content.js';
 import { conversationOf, roleOf, type SentConversation, type SentMessage } from '../request/conversation.js';
 import { functionNames, isStructured, kwargsOf } from '../request/kwargs.js';
 import { flagOf, textOf } from '../request/members.js';
@@ -10,13 +10,7 @@ import { flagOf, textOf } from '../request/members.js';
 type Members = Record<string, unknown>;
 
 /** Where the body of `POST chat/completions` has texts and files. */
-export const CHAT_PLACES = placesOf({
-  'messages.*.content': 'text',
-  'messages.*.content.*.text': 'text',
-  'messages.*.content.*.image_url.url': 'dataUrl',
-  'messages.*.content.*.file.file_data': 'file',
-  'messages.*.content.*.input_audio.data': 'base64',
-});
+export const CHAT_PLACES = placesOf(contentPlaces('messages.*.content'));
 
 /** The body of `POST chat/completions`. */
 export interface ChatRequest {

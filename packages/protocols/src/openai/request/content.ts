@@ -1,4 +1,4 @@
-import { DataUrl } from 'nest-agent-query/protocol';
+import { DataUrl, type placesOf } from 'nest-agent-query/protocol';
 import { isObject } from '../../view/json.js';
 import { invalidRequest } from '../refusals.js';
 
@@ -10,6 +10,19 @@ export type SentPart = { pointer: string } & (
 type Members = Record<string, unknown>;
 
 const AUDIO = { wav: 'audio/wav', mp3: 'audio/mpeg' };
+
+/** Where a content has texts and files. @param path to the content, as `placesOf` has it */
+export function contentPlaces(path: string): Parameters<typeof placesOf>[0] {
+  return {
+    [path]: 'text',
+    [`${path}.*.text`]: 'text',
+    [`${path}.*.image_url`]: 'dataUrl',
+    [`${path}.*.image_url.url`]: 'dataUrl',
+    [`${path}.*.file_data`]: 'file',
+    [`${path}.*.file.file_data`]: 'file',
+    [`${path}.*.input_audio.data`]: 'base64',
+  };
+}
 
 /**
  * Reads the content of a message, of both protocols.
@@ -38,22 +51,26 @@ const text =
     return { type: 'text', text: value, pointer: `${pointer}/${name}` };
   };
 
+/** Each protocol has names of its own for the same parts. Clients mix them, so both take all of them. */
 const READERS: Record<string, (part: Members, pointer: string) => SentPart> = {
   input_text: text('text'),
   output_text: text('text'),
   text: text('text'),
   refusal: text('refusal'),
-  input_image: (part, pointer) => imageOf(part, 'image_url', pointer),
-  image_url: (part, pointer) => imageOf(inner(part, 'image_url', pointer), 'url', `${pointer}/image_url`),
-  input_file: (part, pointer) => fileOf(part, pointer),
-  file: (part, pointer) => fileOf(inner(part, 'file', pointer), `${pointer}/file`),
-  input_audio: (part, pointer) => audioOf(inner(part, 'input_audio', pointer), `${pointer}/input_audio`),
+  input_image: imageOf,
+  image_url: imageOf,
+  input_file: fileOf,
+  file: fileOf,
+  input_audio: audioOf,
 };
 
-function imageOf(part: Members, name: string, pointer: string): SentPart {
+/** The URL is the member itself, or in it. */
+function imageOf(part: Members, pointer: string): SentPart {
   refuseIds(part, pointer);
-  const url = part[name];
-  const at = `${pointer}/${name}`;
+  const { image_url: value } = part;
+  const isWithin = isObject(value) && !(value instanceof DataUrl);
+  const url = isWithin ? value['url'] : value;
+  const at = `${pointer}/image_url${isWithin ? '/url' : ''}`;
   if (!(url instanceof DataUrl))
     throw invalidRequest(at, 'must be a data: URL with base64: this service fetches nothing');
   const { mimeType, content } = url;
@@ -61,30 +78,37 @@ function imageOf(part: Members, name: string, pointer: string): SentPart {
   return { type: 'file', name: `image${subtype && `.${subtype}`}`, mimeType, base64: content, pointer: at };
 }
 
+/** The members of the file are those of the part, or in its member `file`. */
 function fileOf(part: Members, pointer: string): SentPart {
-  refuseIds(part, pointer);
-  const { file_data: data, filename = 'file' } = part;
-  const at = `${pointer}/file_data`;
-  if (data === undefined) throw invalidRequest(at, 'must be present: base64, or a data: URL with base64');
+  const isWithin = (part['file'] ?? undefined) !== undefined;
+  const members = isWithin ? inner(part, 'file', pointer) : part;
+  const place = isWithin ? `${pointer}/file` : pointer;
+  refuseIds(members, place);
+  const { file_data: data, filename } = members;
+  const at = `${place}/file_data`;
+  if (data === undefined || data === null)
+    throw invalidRequest(at, 'must be present: base64, or a data: URL with base64');
   const isUrl = data instanceof DataUrl;
   return {
     type: 'file',
-    name: filename as string,
+    name: (filename ?? 'file') as string,
     mimeType: isUrl ? data.mimeType : 'application/octet-stream',
     base64: isUrl ? data.content : data,
     pointer: at,
   };
 }
 
-function audioOf({ data, format }: Members, pointer: string): SentPart {
+function audioOf(part: Members, pointer: string): SentPart {
+  const { data, format } = inner(part, 'input_audio', pointer);
+  const place = `${pointer}/input_audio`;
   const mimeType = Object.hasOwn(AUDIO, String(format)) && AUDIO[format as keyof typeof AUDIO];
-  if (!mimeType) throw invalidRequest(`${pointer}/format`, 'must be "wav" or "mp3"');
+  if (!mimeType) throw invalidRequest(`${place}/format`, 'must be "wav" or "mp3"');
   return {
     type: 'file',
     name: `audio.${String(format)}`,
     mimeType,
     base64: data,
-    pointer: `${pointer}/data`,
+    pointer: `${place}/data`,
   };
 }
 

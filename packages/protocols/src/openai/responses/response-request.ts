@@ -2,7 +2,7 @@ import { placesOf } from 'nest-agent-query/protocol';
 import { isObject } from '../../view/json.js';
 import type { GivenAnswer } from '../asking/asked-calls.js';
 import { invalidRequest } from '../refusals.js';
-import { contentOf } from '../request/content.js';
+import { contentOf, contentPlaces } from '../request/content.js';
 import { conversationOf, roleOf, type SentConversation, type SentMessage } from '../request/conversation.js';
 import { isStructured, kwargsOf } from '../request/kwargs.js';
 import { flagOf, textOf } from '../request/members.js';
@@ -13,10 +13,7 @@ type Members = Record<string, unknown>;
 export const RESPONSE_PLACES = placesOf({
   input: 'text',
   instructions: 'text',
-  'input.*.content': 'text',
-  'input.*.content.*.text': 'text',
-  'input.*.content.*.image_url': 'dataUrl',
-  'input.*.content.*.file_data': 'file',
+  ...contentPlaces('input.*.content'),
 });
 
 /** Items that a client repeats from what it was told. The log has them. */
