@@ -112,6 +112,74 @@ describeOnOneAdapter('A chat completion of OpenAI on %s', (adapter) => {
     ]);
   });
 
+  it.each<[string, object[], string, [string, string][], string | null]>([
+    [
+      'calls, results and texts between them',
+      [
+        { role: 'user', content: 'one', name: 'ann' },
+        { role: 'assistant', content: 'Let me see.', tool_calls: [] },
+        { role: 'tool', tool_call_id: 'call_1', content: [{ type: 'text', text: 'x' }] },
+        { role: 'assistant', content: [{ type: 'text', text: 'It is x.' }] },
+        { role: 'user', content: 'two' },
+        { role: 'user', content: [{ type: 'text', text: 'three' }] },
+      ],
+      'two|three',
+      [['one', 'Let me see.It is x.']],
+      null,
+    ],
+    [
+      'a result without an answer',
+      [
+        { role: 'user', content: 'one' },
+        { role: 'tool', tool_call_id: 'call_1', content: 'x' },
+        { role: 'user', content: 'two' },
+      ],
+      'two',
+      [['one', '']],
+      null,
+    ],
+    [
+      'the old functions',
+      [
+        { role: 'user', content: 'one' },
+        { role: 'assistant', content: null, function_call: { name: 'f', arguments: '{}' } },
+        { role: 'function', name: 'f', content: 'x' },
+        { role: 'user', content: 'two' },
+      ],
+      'two',
+      [['one', '']],
+      null,
+    ],
+    [
+      'refusals, and instructions anywhere',
+      [
+        { role: 'system', content: 'A' },
+        { role: 'user', content: 'one' },
+        { role: 'assistant', content: null, refusal: 'No.' },
+        { role: 'developer', content: [{ type: 'text', text: 'B' }] },
+        { role: 'user', content: 'two' },
+        { role: 'assistant', content: [{ type: 'refusal', refusal: 'Never.' }], refusal: null },
+        { role: 'user', content: 'three' },
+        { role: 'developer', content: 'C' },
+      ],
+      'three',
+      [
+        ['one', 'No.'],
+        ['two', 'Never.'],
+      ],
+      'A\n\nB\n\nC',
+    ],
+  ])('has as its query what the user said last, after %s', async (_, messages, query, turns, told) => {
+    const tells: HandlerFunction = async function* ({ parts, kwargs }, { history }) {
+      const textOf = (all: object[]) => all.map((part) => (part as { text: string }).text).join('|');
+      const before = history.map(({ parts: asked, text }) => [textOf(asked), text]);
+      yield message(JSON.stringify([textOf(parts), before, kwargs['instructions']]));
+    };
+    host = await startOpenAi(adapter, tells);
+    const { choices } = await (await ask(messages)).json<{ choices: [{ message: { content: string } }] }>();
+    expect(JSON.parse(choices[0].message.content)).toEqual([query, turns, told]);
+  });
+
   it('is an error if its run fails, and a structured result if the client wants one', async () => {
     const agent = new ScriptedAgent();
     host = await startOpenAi(adapter, agent.handler);
@@ -143,6 +211,9 @@ describeOnOneAdapter('A chat completion of OpenAI on %s', (adapter) => {
     [{ messages: [] }, 'messages'],
     [{ messages: HI, n: 2 }, 'n'],
     [{ messages: [{ role: 'tool', tool_call_id: 'call_1', content: '' }] }, 'messages[0].tool_call_id'],
+    [{ messages: [...HI, { role: 'function', name: 'f', content: '' }] }, 'messages[1].role'],
+    [{ messages: [...HI, { role: 'critic', content: '' }] }, 'messages[1].role'],
+    [{ messages: [...HI, 'Hi'] }, 'messages[1]'],
     [
       { messages: [{ role: 'user', content: [{ type: 'image_url', image_url: { url: 'http://a/' } }] }] },
       'messages[0].content[0].image_url.url',

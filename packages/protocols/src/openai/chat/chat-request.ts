@@ -16,7 +16,7 @@ export const CHAT_PLACES = placesOf(contentPlaces('messages.*.content'));
 export interface ChatRequest {
   body: Members;
   messages: SentMessage[];
-  /** The messages of the role `tool` after the last other one. */
+  /** The messages of the role `tool` after the last one of the user or the assistant. */
   answers: GivenAnswer[];
   /** The names of the functions that the client executes. */
   functions: string[];
@@ -33,18 +33,14 @@ export function chatRequest(body: unknown): ChatRequest {
   const { messages: sent, n = 1, stream_options: options } = body;
   if (!Array.isArray(sent)) throw invalidRequest('/messages', 'must be an array of messages');
   if (n !== 1 && n !== null) throw invalidRequest('/n', 'must be 1: an agent gives one answer');
-  const messages: SentMessage[] = [];
-  let answers: GivenAnswer[] = [];
-  for (const [index, message] of (sent as unknown[]).entries()) {
-    const pointer = `/messages/${index}`;
-    if (!isObject(message)) throw invalidRequest(pointer, 'must be an object');
-    if (message['role'] === 'tool') answers.push(answerOf(message, pointer));
-    else {
-      answers = [];
-      const parts = contentOf(message['content'], `${pointer}/content`);
-      messages.push({ role: roleOf(message['role'], pointer), parts });
-    }
-  }
+  const messages = (sent as unknown[]).map((message, index) => messageOf(message, `/messages/${index}`));
+  const said = messages.findLastIndex(({ role, isResult }) => role !== 'instructions' && !isResult);
+  const answers = messages.slice(said + 1).flatMap((message, index) => {
+    const { isResult, answer } = message;
+    if (!isResult) return [];
+    if (answer) return answer;
+    throw invalidRequest(`/messages/${said + 1 + index}/role`, 'must be "tool", with the id of the call');
+  });
   return {
     ...{ body, messages, answers },
     functions: functionNames(body, functionOf),
@@ -70,6 +66,26 @@ export function chatQuery(
   };
   const reasoning = typeof effort === 'string' ? { reasoning: { effort } } : {};
   return { ...conversation, kwargs: kwargsOf({ ...body, ...reasoning }, members, model) };
+}
+
+interface ChatMessage extends SentMessage {
+  /** Whether it is the result of a call. */
+  isResult?: true;
+  /** Of a role that names the call. */
+  answer?: GivenAnswer;
+}
+
+function messageOf(message: unknown, pointer: string): ChatMessage {
+  if (!isObject(message)) throw invalidRequest(pointer, 'must be an object');
+  const { role, refusal } = message;
+  // A result is of the past, as the call is.
+  const result: ChatMessage = { role: 'assistant', parts: [], isResult: true };
+  if (role === 'tool') return { ...result, answer: answerOf(message, pointer) };
+  if (role === 'function') return result;
+  const parts = contentOf(message['content'], `${pointer}/content`);
+  const isRefusal = role === 'assistant' && parts.length === 0 && typeof refusal === 'string';
+  if (isRefusal) parts.push({ type: 'text', text: refusal, pointer: `${pointer}/refusal` });
+  return { role: roleOf(role, pointer), parts };
 }
 
 function answerOf(message: Members, pointer: string): GivenAnswer {

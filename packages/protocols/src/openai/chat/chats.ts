@@ -11,6 +11,7 @@ import { View } from '../../view/view.js';
 import { readLog } from '../../view/read-log.js';
 import { answerRun } from '../asking/answering.js';
 import { modelOf } from '../model.js';
+import { sentAlong } from '../request/conversation.js';
 import { madeQuery } from '../request/made-query.js';
 import { ChatForm } from './chat-form.js';
 import { CHAT_PLACES, chatQuery, type ChatRequest, chatRequest } from './chat-request.js';
@@ -47,7 +48,8 @@ export class Chats {
   }
 
   async #submit(owner: string, asked: ChatRequest, body: ReceivedBody, request: HostRequest): Promise<Begun> {
-    const { parts, earlier, kwargs } = chatQuery(asked, modelOf(this.view));
+    const { kwargs, ...conversation } = chatQuery(asked, modelOf(this.view));
+    const { parts, earlier } = sentAlong(conversation);
     const { query, pointerOf } = madeQuery(asked.body, parts, kwargs);
     const options = {
       owner,

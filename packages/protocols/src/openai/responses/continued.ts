@@ -1,8 +1,10 @@
 import { Injectable } from '@nestjs/common';
-import { type NumberedTurn, QueryError, type QueryOptions, type RunView } from 'nest-agent-query';
+import { QueryError, type QueryOptions, type RunView } from 'nest-agent-query';
 import { View } from '../../view/view.js';
 import { answerItem, type Item, itemsOfQuery } from '../conversations/turn-items.js';
 import { invalidRequest, notFound } from '../refusals.js';
+import type { InputItem } from './input-items.js';
+import { PastItems } from './past-items.js';
 import { isOfResponses, newSession, responseIdOf } from './response-id.js';
 import type { ResponseRequest } from './response-request.js';
 
@@ -12,6 +14,8 @@ export interface Place {
   session: unknown;
   /** How the session must be, or is made with the response. */
   options: Pick<QueryOptions, 'afterRun' | 'fork'>;
+  /** How many of the items before the query the session has already. */
+  known: number;
 }
 
 /** Finds the sessions that responses belong to. */
@@ -20,9 +24,10 @@ export class Continued {
   constructor(private readonly view: View) {}
 
   /**
-   * The place of a new response. `previous_response_id` names the conversation up to and including a response: it goes on in the
-   * session of that response, or in a fork if the session has gone on.
+   * The place of a new response. `previous_response_id`, and ids of items, name the conversation up to and including a response, the
+   * newest of those that are named: it goes on in the session of that response, or in a fork if the session has gone on.
    *
+   * @param before the items before the query
    * @param named the session in the kwargs
    * @param key a repeated request with the same idempotency key has the same place
    * @throws {QueryError} `not_found` · `invalid_query`
@@ -30,19 +35,18 @@ export class Continued {
   async placeOf(
     owner: string,
     { previous, conversation, isStored }: ResponseRequest,
-    named: unknown,
-    key: string | undefined,
+    { before, named, key }: { before: readonly InputItem[]; named: unknown; key: string | undefined },
   ): Promise<Place> {
-    if (previous !== undefined) return this.#after(owner, previous, key);
+    const items = new PastItems(this.#agent, owner, before, isStored);
+    if (previous !== undefined) return this.#after(owner, items, key, await this.#previous(owner, previous));
     // Such a conversation exists before its first response.
     if (conversation?.startsWith('conv_')) await this.#agent.session(owner, conversation, 0, 1);
-    const session = conversation ?? named ?? (isStored ? newSession(key) : undefined);
-    return { session, options: {} };
-  }
-
-  /** The turn of a run that has ended, with its number; undefined if it is not kept. */
-  async turnOf(owner: string, { id, session }: RunView): Promise<NumberedTurn | undefined> {
-    return session === null ? undefined : this.#agent.turn(owner, session, id);
+    const given = conversation ?? named;
+    if (typeof given === 'string' && given !== '')
+      return { session: given, options: {}, known: (await items.knownIn(given)).count };
+    const session = given === undefined || given === null ? await items.session() : undefined;
+    if (session !== undefined) return this.#after(owner, items, key, { session });
+    return { session: given ?? (isStored ? newSession(key) : undefined), options: {}, known: 0 };
   }
 
   /** The items of the query of a run; or those of the answers with which a later leg begins. */
@@ -74,18 +78,28 @@ export class Continued {
     );
   }
 
-  async #after(owner: string, previous: string, key: string | undefined): Promise<Place> {
-    const run = await this.#agent.find(owner, responseIdOf(previous).runId);
-    const { id, session, endedAt } = run;
-    const pointer = '/previous_response_id';
-    if (session === null) throw invalidRequest(pointer, 'is a response that belongs to no conversation');
-    if (endedAt === null) return { session, options: {} };
+  async #previous(owner: string, id: string): Promise<{ session: string; previous: RunView }> {
+    const previous = await this.#agent.find(owner, responseIdOf(id).runId);
+    const { session } = previous;
+    if (session !== null) return { session, previous };
+    throw invalidRequest('/previous_response_id', 'is a response that belongs to no conversation');
+  }
+
+  async #after(
+    owner: string,
+    items: PastItems,
+    key: string | undefined,
+    { session, previous }: { session: string; previous?: RunView },
+  ): Promise<Place> {
+    const { newest, count: known } = await items.knownIn(session, previous);
+    if (!newest) return { session, options: {}, known };
+    const { runId, pointer } = newest;
     const { runs } = await this.#agent.runs(owner, { session, limit: 1 });
-    if (runs[0]?.id === id && key === undefined) return { session, options: { afterRun: id } };
-    const found = await this.turnOf(owner, run);
-    if (!found) throw invalidRequest(pointer, 'is a response whose conversation is no longer kept');
+    if (runs[0]?.id === runId && key === undefined) return { session, options: { afterRun: runId }, known };
+    const found = await this.#agent.turn(owner, session, runId);
+    if (!found) throw invalidRequest(pointer, 'is of a response whose conversation is no longer kept');
     // A request with the same idempotency key may have made it.
-    return { session: newSession(key), options: { fork: { session, afterTurn: found.number } } };
+    return { session: newSession(key), options: { fork: { session, afterTurn: found.number } }, known };
   }
 
   async #isAlone(owner: string, runId: string, session: string): Promise<boolean> {

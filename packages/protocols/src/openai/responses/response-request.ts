@@ -1,11 +1,11 @@
 import { placesOf } from 'nest-agent-query/protocol';
 import { isObject } from '../../view/json.js';
-import type { GivenAnswer } from '../asking/asked-calls.js';
 import { invalidRequest } from '../refusals.js';
-import { contentOf, contentPlaces } from '../request/content.js';
-import { conversationOf, roleOf, type SentConversation, type SentMessage } from '../request/conversation.js';
+import { contentPlaces } from '../request/content.js';
+import { conversationOf, type SentConversation } from '../request/conversation.js';
 import { isStructured, kwargsOf } from '../request/kwargs.js';
 import { flagOf, textOf } from '../request/members.js';
+import { type Input, type InputItem, inputOf } from './input-items.js';
 
 type Members = Record<string, unknown>;
 
@@ -16,22 +16,9 @@ export const RESPONSE_PLACES = placesOf({
   ...contentPlaces('input.*.content'),
 });
 
-/** Items that a client repeats from what it was told. The log has them. */
-const REPEATED = [
-  'function_call',
-  'reasoning',
-  'mcp_call',
-  'mcp_approval_request',
-  'mcp_list_tools',
-  'item_reference',
-];
-
 /** The body of `POST responses`. */
-export interface ResponseRequest {
+export interface ResponseRequest extends Input {
   body: Members;
-  messages: SentMessage[];
-  /** What follows the last message. */
-  answers: GivenAnswer[];
   previous: string | undefined;
   conversation: string | undefined;
   isBackground: boolean;
@@ -62,10 +49,10 @@ export function responseRequest(body: unknown): ResponseRequest {
 
 /** @throws {QueryError} `invalid_query` */
 export function responseQuery(
-  { body, messages }: ResponseRequest,
+  { body, items }: ResponseRequest,
   model: string,
-): SentConversation & { kwargs: Members } {
-  const conversation = conversationOf(messages, '/input');
+): SentConversation<InputItem> & { kwargs: Members } {
+  const conversation = conversationOf(items, '/input');
   const own = textOf(body, 'instructions') ?? '';
   const members = {
     instructions: [own, ...conversation.instructions],
@@ -78,46 +65,4 @@ export function responseQuery(
 
 function formatOf({ text }: Members): unknown {
   return isObject(text) ? text['format'] : undefined;
-}
-
-function inputOf(input: unknown): Pick<ResponseRequest, 'messages' | 'answers'> {
-  if (typeof input === 'string')
-    return { messages: [{ role: 'user', parts: contentOf(input, '/input') }], answers: [] };
-  if (!Array.isArray(input)) throw invalidRequest('/input', 'must be a string or an array of items');
-  const messages: SentMessage[] = [];
-  let answers: GivenAnswer[] = [];
-  for (const [index, item] of (input as unknown[]).entries()) {
-    const pointer = `/input/${index}`;
-    if (!isObject(item)) throw invalidRequest(pointer, 'must be an object');
-    const { type = item['role'] === undefined ? 'item_reference' : 'message' } = item;
-    if (type === 'message') {
-      answers = [];
-      messages.push({
-        role: roleOf(item['role'], pointer),
-        parts: contentOf(item['content'], `${pointer}/content`),
-      });
-    } else if (type === 'function_call_output') answers.push(outputOf(item, pointer));
-    else if (type === 'mcp_approval_response') answers.push(approvalOf(item, pointer));
-    else if (!REPEATED.includes(type as string))
-      throw invalidRequest(`${pointer}/type`, 'is not the type of an item that this service takes');
-  }
-  return { messages, answers };
-}
-
-function outputOf(item: Members, pointer: string): GivenAnswer {
-  const id = textOf(item, 'call_id', pointer);
-  if (id === undefined) throw invalidRequest(`${pointer}/call_id`, 'must be present');
-  const { output } = item;
-  if (output === undefined) throw invalidRequest(`${pointer}/output`, 'must be present');
-  return { id, output, pointer: `${pointer}/call_id` };
-}
-
-function approvalOf(item: Members, pointer: string): GivenAnswer {
-  const id = textOf(item, 'approval_request_id', pointer);
-  if (id === undefined) throw invalidRequest(`${pointer}/approval_request_id`, 'must be present');
-  const { approve } = item;
-  if (typeof approve !== 'boolean') throw invalidRequest(`${pointer}/approve`, 'must be true or false');
-  const reason = textOf(item, 'reason', pointer);
-  const approval = { approved: approve, ...(reason !== undefined && { reason }) };
-  return { id, approval, pointer: `${pointer}/approval_request_id` };
 }

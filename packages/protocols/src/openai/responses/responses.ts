@@ -14,6 +14,7 @@ import { type ItemPage, listOf } from '../conversations/item-page.js';
 import { answerRun } from '../asking/answering.js';
 import { modelOf } from '../model.js';
 import { notFound } from '../refusals.js';
+import { sentAlong } from '../request/conversation.js';
 import { madeQuery } from '../request/made-query.js';
 import { secondsOf } from '../seconds.js';
 import { ResponseForm } from './response-form.js';
@@ -114,10 +115,13 @@ export class Responses {
     request: HostRequest,
   ): Promise<Begun> {
     const { endpoint } = this.view;
-    const { parts, earlier, kwargs } = responseQuery(asked, modelOf(this.view));
+    const { kwargs, ...conversation } = responseQuery(asked, modelOf(this.view));
     const idempotencyKey = idempotencyKeyOf(request);
-    const place = await this.continued.placeOf(owner, asked, kwargs['session_id'], idempotencyKey);
-    const { session: session_id } = place;
+    const { session_id: named } = kwargs;
+    const { before } = conversation;
+    const place = await this.continued.placeOf(owner, asked, { before, named, key: idempotencyKey });
+    const { session: session_id, known } = place;
+    const { parts, earlier } = sentAlong(conversation, known);
     const { query, pointerOf } = madeQuery(asked.body, parts, { ...kwargs, session_id });
     const detached = asked.isBackground;
     const path = this.view.queryPath(request, 'responses');
