@@ -189,16 +189,17 @@ describeOnOneAdapter('A chat completion of OpenAI on %s', (adapter) => {
     first.fail(new Error('secret'));
     const error = {
       message: 'The agent failed. The service has logged the cause.',
+      type: 'invalid_response_error',
       param: null,
       code: 'handler_failed',
     };
     const last = (await stream.whole()).trimEnd().split('\n\n').at(-1)!;
-    expect(JSON.parse(last.slice('data: '.length))).toEqual({ error: { ...error, type: 'server_error' } });
+    expect(JSON.parse(last.slice('data: '.length))).toEqual({ error });
     const direct = ask(HI);
     (await agent.call(2)).fail(new Error('secret'));
     const reply = await direct;
-    expect([reply.status, reply.headers['x-should-retry']]).toEqual([500, 'false']);
-    expect(await reply.json()).toEqual({ error: { ...error, type: 'server_error' } });
+    expect([reply.status, reply.headers['x-should-retry']]).toEqual([400, 'false']);
+    expect(await reply.json()).toEqual({ error });
     const structured = ask(HI, { response_format: { type: 'json_object' } });
     const call = await agent.call(3);
     call.emit(message('Here:'), result({ a: 1 }));

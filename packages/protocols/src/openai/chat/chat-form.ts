@@ -1,8 +1,9 @@
-import { type InputRequest, QueryError, type RunEnd, type RunView } from 'nest-agent-query';
+import type { InputRequest, RunEnd, RunView } from 'nest-agent-query';
 import { JsonPieces, type Piece } from 'nest-agent-query/protocol';
 import { AnswerForm, type Shown } from '../answer/answer-form.js';
 import { citation } from '../answer/item-json.js';
 import { type AnswerItem, type TextItem, type Usage } from '../answer/items.js';
+import { errorOfEnd, type RunError, runError } from '../answer/run-error.js';
 import { askedCall, askedId } from '../asking/asked-calls.js';
 import { secondsOf } from '../seconds.js';
 
@@ -19,7 +20,7 @@ type FinishReason = 'stop' | 'tool_calls';
 /** Writes a leg of a run as the chunks of a chat completion. */
 export class ChatForm extends AnswerForm {
   /** Why there is no completion. */
-  failure: QueryError | undefined;
+  failure: RunError | undefined;
   #reason: FinishReason = 'stop';
   #calls: { id: string; type: 'function'; function: { name: string; arguments: string } }[] = [];
   readonly #named: { id: string; created: number; model: string };
@@ -37,9 +38,8 @@ export class ChatForm extends AnswerForm {
     this.#head = `${chunk},"choices":[{"index":0,"delta":`;
   }
 
-  /** The completion. @throws {QueryError} why there is none */
+  /** The completion, unless there is none. */
   get completion() {
-    if (this.failure) throw this.failure;
     const texts = this.items.filter((item): item is TextItem => item.type === 'message');
     const isEmpty = texts.every(({ text }) => text.isEmpty);
     const content =
@@ -95,7 +95,7 @@ export class ChatForm extends AnswerForm {
   protected override restarted(hasVoidText: boolean): void {
     if (!this.isShown || !this.options.isStream || !hasVoidText) return;
     const detail = 'The answer was interrupted, and its end does not fit what was sent. Ask again.';
-    this.#fail(new QueryError('interrupted', detail));
+    this.#fail(runError('interrupted', detail));
     this.#end();
   }
 
@@ -105,22 +105,17 @@ export class ChatForm extends AnswerForm {
   }
 
   protected override ended(end: RunEnd): void {
-    if (end.status === 'failed') this.#fail(failureOf(end.error));
-    if (end.status === 'cancelled') this.#fail(new QueryError('run_ended', 'The run was cancelled.'));
+    this.#fail(errorOfEnd(end));
     this.#end();
   }
 
-  #fail(failure: QueryError): void {
+  #fail(failure: RunError | undefined): void {
     this.failure ??= failure;
   }
 
   #end(): void {
     this.isOver = true;
-    if (this.failure) {
-      const { detail, code } = this.failure;
-      const error = { message: detail, type: 'server_error', param: null, code };
-      return this.write(JSON.stringify({ error }));
-    }
+    if (this.failure) return this.write(JSON.stringify({ error: this.failure }));
     this.write(this.#chunk('{}', `"${this.#reason}"`));
     if (this.options.includesUsage && this.usage) {
       const last = {
@@ -153,16 +148,11 @@ function annotationOf(annotation: Parameters<typeof citation>[0]) {
   return { type, url_citation: cited };
 }
 
-function unanswerable({ kind, message }: InputRequest, name: string): QueryError {
+function unanswerable({ kind, message }: InputRequest, name: string): RunError {
   const detail =
     `The run asks for an answer of the kind "${kind}": ${message} ` +
     `Send a tool with the name "${name}" to answer it, or use the Responses API.`;
-  return new QueryError('unanswerable', detail, { status: 400 });
-}
-
-/** A code of the host has no status of its own. */
-function failureOf({ code, message }: { code: string; message: string }): QueryError {
-  return new QueryError(code, message, { status: 500 });
+  return { message: detail, type: 'invalid_request_error', param: null, code: 'unanswerable' };
 }
 
 function usageOf({ inputTokens, outputTokens, cachedInputTokens = 0, reasoningTokens = 0 }: Usage) {

@@ -9,6 +9,7 @@ import {
 } from 'nest-agent-query/protocol';
 import { View } from '../../view/view.js';
 import { readLog } from '../../view/read-log.js';
+import { answerFailed } from '../answer/run-error.js';
 import { answerRun } from '../asking/answering.js';
 import { modelOf } from '../model.js';
 import { sentAlong } from '../request/conversation.js';
@@ -67,9 +68,10 @@ export class Chats {
     const form = new ChatForm(run, modelOf(this.view), { ...asked, leg });
     if (asked.isStream) return new EventStream(stream, form);
     await readLog(stream, form, { response });
-    // The official clients would execute the agent again.
-    if (form.failure) response.header('x-should-retry', 'false');
-    return form.completion;
+    const { failure: error } = form;
+    if (!error) return form.completion;
+    answerFailed(response);
+    return { error };
   }
 }
 

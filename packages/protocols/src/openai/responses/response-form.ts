@@ -3,6 +3,7 @@ import { JsonPieces, type Piece } from 'nest-agent-query/protocol';
 import { AnswerForm } from '../answer/answer-form.js';
 import { citation, ItemJson } from '../answer/item-json.js';
 import type { AnswerItem, TextItem } from '../answer/items.js';
+import { errorOfEnd, type RunError } from '../answer/run-error.js';
 import type { ResponseId } from './response-id.js';
 import { ResponseJson, type ResponseState, type ResponseStatus } from './response-json.js';
 
@@ -22,6 +23,8 @@ export class ResponseForm extends AnswerForm {
   readonly #json: ResponseJson;
   readonly #items: ItemJson;
   #end: Pick<ResponseState, 'status' | 'error'> = { status: 'in_progress', error: null };
+  /** Why the leg has no whole answer; undefined if it has one, or has not ended. */
+  failure: RunError | undefined;
   /** Of the open text: the members of its events that name it, as JSON. */
   #place = '';
   /** The frames of its deltas: what is before the number, and between the number and the text. Few pieces are joined faster. */
@@ -120,10 +123,20 @@ export class ResponseForm extends AnswerForm {
   }
 
   protected override ended(end: RunEnd): void {
-    if (end.status === 'completed') this.#finish('response.completed', 'completed');
-    else if (end.status === 'failed') this.#finish('response.failed', 'failed', end.error);
+    const error = errorOfEnd(end);
+    if (!error) return this.#finish('response.completed', 'completed');
+    this.#fail(error);
+    if (end.status === 'failed') this.#finish('response.failed', 'failed', error);
     // There is no event for a response that was cancelled.
     else this.#finish('response.incomplete', 'cancelled');
+  }
+
+  /** Several clients show no other event of a failure. Some read the members of `error`, some those beside it. */
+  #fail(error: RunError): void {
+    if (!this.isShown) return;
+    this.failure = error;
+    const { type: _, ...members } = error;
+    this.#event('error', JSON.stringify({ ...members, error }).slice(1, -1));
   }
 
   #finish(type: string, status: ResponseStatus, error: ResponseState['error'] = null): void {

@@ -1,6 +1,7 @@
 import type { RunView } from 'nest-agent-query';
 import type { Piece } from 'nest-agent-query/protocol';
 import type { Usage } from '../answer/items.js';
+import type { RunError } from '../answer/run-error.js';
 import { secondsOf } from '../seconds.js';
 import { isOfResponses, type ResponseId, responseIdText } from './response-id.js';
 
@@ -9,7 +10,7 @@ export type ResponseStatus = 'queued' | 'in_progress' | 'completed' | 'failed' |
 /** What is known of a response besides its items. */
 export interface ResponseState {
   status: ResponseStatus;
-  error: { code: string; message: string } | null;
+  error: RunError | null;
   usage: Usage | undefined;
   /** In seconds since the epoch. Default: it is not told. */
   completedAt?: number | undefined;

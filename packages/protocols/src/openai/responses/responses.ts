@@ -11,6 +11,7 @@ import {
 import { View } from '../../view/view.js';
 import { readLog } from '../../view/read-log.js';
 import { type ItemPage, listOf } from '../conversations/item-page.js';
+import { answerFailed } from '../answer/run-error.js';
 import { answerRun } from '../asking/answering.js';
 import { modelOf } from '../model.js';
 import { notFound } from '../refusals.js';
@@ -141,7 +142,10 @@ export class Responses {
     if (isStream) return new EventStream(stream, form);
     if (isBackground) return form.response({ status: 'queued' });
     await readLog(stream, form, { response });
-    return form.response();
+    const { failure: error } = form;
+    if (!error) return form.response();
+    answerFailed(response);
+    return form.response({ error });
   }
 
   /** A response as it is now. @throws {QueryError} `not_found`: the run has not come to this leg */
