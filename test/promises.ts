@@ -295,6 +295,16 @@ export const PROMISES = {
     section: '2.4',
     sentence: 'A cursor that is older than the events still kept is 410 with the range that is kept.',
   },
+  'cursor.parameter': {
+    section: '2.4',
+    sentence:
+      'A GET takes the parameter lastEventId as the header Last-Event-ID, which wins over it; it wins over after.',
+  },
+  'resume.end': {
+    section: '2.4',
+    sentence:
+      'A POST whose cursor is the end of its run gets an empty stream, in the full profile with a retry of a day.',
+  },
   'cursor.invalid': {
     section: '2.4',
     sentence: 'A cursor that is not one of the run is refused with the reason.',

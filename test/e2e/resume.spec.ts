@@ -119,6 +119,7 @@ describeOnOneAdapter('A stream that was cut, on %s', (adapter) => {
     const refusals = [
       await follow(host.url, runId, headers),
       await follow(host.url, `${runId}?after=7`),
+      await follow(host.url, `${runId}?lastEventId=${runId}.7`),
       await ask(host.url, 'Hello', { headers }),
     ];
     for (const refusal of refusals) {
@@ -129,6 +130,61 @@ describeOnOneAdapter('A stream that was cut, on %s', (adapter) => {
       const kept = await follow(host.url, `${runId}?after=${problem.oldest - 1}`);
       expect(await kept.allEvents()).toHaveLength(301 - problem.oldest + 1);
     }
+  });
+
+  it(promise('cursor.parameter'), async () => {
+    await hostOf({ handler: script });
+    const asked = await ask(host.url, JSON.stringify([[message('a'), message('b')]]));
+    const { runId } = asked;
+    await asked.whole();
+    const other = await ask(host.url, '[]');
+    await other.whole();
+    const outcomeOf = async (query: string, headers: OutgoingHttpHeaders = {}) => {
+      const reply = await follow(host.url, `${runId}?${query}`, headers);
+      if (reply.status !== 200) return reply.status;
+      return (await reply.allEvents()).map(({ id }) => id!.slice(runId.length));
+    };
+    const header = { 'last-event-id': `${runId}.2` };
+    const long = 'x'.repeat(10_000);
+    const outcomes: [string, OutgoingHttpHeaders, number | string[]][] = [
+      [`lastEventId=${runId}.1`, {}, ['.2', '.3']],
+      [`lastEventId=${encodeURIComponent(`${runId}.1`)}&after=0`, {}, ['.2', '.3']],
+      [`lastEventId=${runId}.3`, {}, 204],
+      ['lastEventId=', {}, ['.1', '.2', '.3']],
+      ['lastEventId=&after=2', {}, ['.3']],
+      [`lastEventId=${runId}.1`, header, ['.3']],
+      ['lastEventId=nonsense', header, ['.3']],
+      [`lastEventId=${runId}.1`, { 'last-event-id': '' }, ['.2', '.3']],
+      [`lasteventid=${runId}.1`, {}, ['.1', '.2', '.3']],
+      ['lastEventId=nonsense', {}, 400],
+      ['lastEventId=nonsense&after=1', {}, 400],
+      [`lastEventId=${runId}.4`, {}, 400],
+      [`lastEventId=${runId}.-1`, {}, 400],
+      [`lastEventId=${runId}.1.2`, {}, 400],
+      [`lastEventId=${other.runId}.1`, {}, 400],
+      [`lastEventId=${runId}.1&lastEventId=${runId}.1`, {}, 400],
+      [`lastEventId=${runId}.1&lastEventId=`, {}, 400],
+      [`lastEventId=${long}`, {}, 400],
+    ];
+    for (const [query, headers, outcome] of outcomes)
+      expect([query, headers, await outcomeOf(query, headers)]).toEqual([query, headers, outcome]);
+  });
+
+  it(promise('resume.end'), async () => {
+    await hostOf({ handler: script });
+    const asked = await ask(host.url, JSON.stringify([[message('a')]]), { headers: FULL });
+    const { runId } = asked;
+    await asked.whole();
+    const streamOf = async (seq: number, headers: OutgoingHttpHeaders) => {
+      const reply = await ask(host.url, 'Hello', {
+        headers: { ...headers, 'last-event-id': `${runId}.${seq}` },
+      });
+      return [reply.status, await reply.whole()];
+    };
+    const done = 'data: {"type":"done","data":{"status":"completed"}}\n\n';
+    expect(await streamOf(1, FULL)).toEqual([200, `retry: 1000\nid: ${runId}.2\n${done}`]);
+    expect(await streamOf(2, FULL)).toEqual([200, 'retry: 86400000\n']);
+    expect(await streamOf(2, {})).toEqual([200, '']);
   });
 
   it(promise('cursor.invalid'), async () => {

@@ -148,6 +148,10 @@ describeOnOneAdapter('A stream of A2A on %s', (adapter) => {
       const headers = { ...EXTENSION, 'last-event-id': `${task.id}.${count}` };
       expect(eventsOf(await (await client.subscribe(task.id, headers)).whole())).toEqual(whole.slice(count));
     }
+    // Some clients send the cursor in the address.
+    const path = `/a2a/tasks/${task.id}:subscribe?lastEventId=${task.id}.2`;
+    const rest = await get(host.url, path, { 'a2a-version': '1.0', ...EXTENSION });
+    expect(eventsOf(await rest.whole()).map(({ id }) => id)).toEqual(whole.slice(2).map(({ id }) => id));
     // Who has all of it learns that it is over.
     const headers = { ...EXTENSION, 'last-event-id': whole.at(-1)!.id };
     expect(eventsOf(await (await client.subscribe(task.id, headers)).whole())).toEqual(whole.slice(-1));

@@ -172,14 +172,22 @@ describeOnOneAdapter('The streams of AG-UI on %s', (adapter) => {
     }
     const last = await resume(legs.length - 1, 'run-2');
     expect(await last.allEvents()).toEqual([{ id: undefined, data: legs.at(-1)!.data }]);
+    // An `EventSource` would ask for it every second.
+    expect(last.text).toBe(`retry: 86400000\ndata: ${legs.at(-1)!.data}\n\n`);
     const joined = await get(host.url, '/ag-ui?runId=run-1&offset=-1');
     const whole = legs.filter((_, number) => number !== 7 && number !== 8);
     const named = (data: string) => data.replace('"run-2"', '"run-1"');
     expect(await joined.allEvents()).toEqual(whole.map(({ id, data }) => ({ id, data: named(data) })));
-    for (const [number, cursor] of [3, 9].entries()) {
-      const headers = number === 0 ? { 'last-event-id': `${run}.${cursor}` } : {};
-      const offset = number === 0 ? '-1' : `${run}.${cursor}`;
-      const reply = await get(host.url, `/ag-ui?runId=run-1&offset=${offset}`, headers);
+    const ways: [string, number, Record<string, string>?][] = [
+      ['&offset=-1', 3, { 'last-event-id': `${run}.3` }],
+      [`&offset=${run}.9`, 9],
+      [`&lastEventId=${run}.5`, 5],
+      [`&offset=${run}.9&lastEventId=${run}.5`, 5],
+      [`&offset=${run}.9&lastEventId=`, 9],
+      [`&lastEventId=${run}.5`, 3, { 'last-event-id': `${run}.3` }],
+    ];
+    for (const [query, cursor, headers = {}] of ways) {
+      const reply = await get(host.url, `/ag-ui?runId=run-1${query}`, headers);
       const rest = whole.filter(({ id }) => Number(id!.split('.')[1]) > cursor);
       expect((await reply.allEvents()).map(({ id }) => id)).toEqual(rest.map(({ id }) => id));
     }

@@ -170,11 +170,12 @@ export const OPERATIONS: Readonly<Record<string, (kwargs: Type | undefined) => M
       ApiOperation({ summary: 'Follow a run, or look at it' }),
       RUN_ID,
       LAST_EVENT_ID,
+      parameter('lastEventId', 'The same as `Last-Event-ID`, if there is no such header.'),
       wholeNumber(
         'after',
         0,
         {},
-        'The number of the last event that you have, if there is no `Last-Event-ID`.',
+        'The number of the last event that you have, if there is neither of these.',
       ),
       ApiExtraModels(QueryRun),
       streamResponse('The stream of the run where `Accept` prefers it, otherwise the run.', {

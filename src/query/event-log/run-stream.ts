@@ -13,6 +13,8 @@ import type { ReadLog } from './log-texts.js';
 export interface FollowedRun {
   /** Undefined where the envelopes do not come from a run. */
   run: RunView | undefined;
+  /** The run has ended, and the reader has its last event: nothing will follow. */
+  hasAll: boolean;
   /** Makes a follower, which writes to the sink after its first `notify`. Call its `leave` when the reader goes. */
   follow: (sink: Sink) => Follower;
   /** Reads the log without following it. @throws {QueryError} `cursor_expired` · `not_found` · `unavailable` */
@@ -95,6 +97,7 @@ function logged(envelopes: Observable<Envelope>): FollowedRun {
   );
   return {
     run: undefined,
+    hasAll: false,
     read: (after) => log.read(after),
     follow: (sink) => {
       const follower = new Follower(0, sink, followers);

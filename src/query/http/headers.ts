@@ -34,7 +34,8 @@ export function isQueryOf(controller: object, request: HostRequest): boolean {
 }
 
 /**
- * Reads `Last-Event-ID` (WHATWG HTML §9.2.4), or throws `invalid_query`. An empty header counts as absent.
+ * Reads `Last-Event-ID` (WHATWG HTML §9.2.4); of a `GET` without that header, the parameter `lastEventId`, which some clients send
+ * in its place. Or throws `invalid_query`. What is empty counts as absent.
  *
  * @example
  * const cursor = cursorOf(request);
@@ -42,14 +43,24 @@ export function isQueryOf(controller: object, request: HostRequest): boolean {
  */
 export function cursorOf(request: HostRequest): Cursor | undefined {
   const lastEventId = onlyHeader(request, 'Last-Event-ID');
-  if (!lastEventId) return undefined;
-  const [, runId, seq] = /^([\w-]{1,100})\.(\d{1,15})$/.exec(lastEventId) ?? [];
+  if (lastEventId) return cursorIn('Last-Event-ID', lastEventId);
+  if (rawRequest(request).method !== 'GET') return undefined;
+  const { lastEventId: parameter = '' } = (request as { query?: Record<string, unknown> }).query ?? {};
+  return parameter === '' ? undefined : cursorIn('The parameter "lastEventId"', parameter);
+}
+
+/** @param name how a refusal names the place of the id */
+function cursorIn(name: string, id: unknown): Cursor {
+  const [, runId, seq] = (typeof id === 'string' && /^([\w-]{1,100})\.(\d{1,15})$/.exec(id)) || [];
   if (runId !== undefined) return { runId, seq: Number(seq) };
-  const detail = 'Last-Event-ID must be the id of an event of this service, "{runId}.{number}".';
+  const detail = `${name} must be the id of an event of this service, "{runId}.{number}".`;
   throw new QueryError('invalid_query', detail);
 }
 
-/** Reads the cursor of `GET {base}/query/{runId}`: `Last-Event-ID`, or the parameter `after`, or 0. Or throws `invalid_query`. */
+/**
+ * Reads the cursor of `GET {base}/query/{runId}`: `Last-Event-ID`, or the parameter `lastEventId`, or the parameter `after`, or 0. Or
+ * throws `invalid_query`.
+ */
 export function cursorOfRun(runId: string, request: HostRequest, after = '0'): number {
   const cursor = cursorOf(request);
   if (cursor && cursor.runId !== runId)

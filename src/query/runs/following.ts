@@ -9,6 +9,7 @@ import { viewOf } from './run-view.js';
 export function follow({ groups, store }: RunnerServices, run: RunRecord, cursor: number): FollowedRun {
   return {
     run: viewOf(run),
+    hasAll: run.endedAt !== undefined && cursor === run.lastSeq,
     read: (after) => store.read(run, after),
     follow: (sink) => {
       const group = groups.of(run);

@@ -37,6 +37,12 @@ import { joinedPieces, writePieces, WRITTEN_LENGTH } from './write-pieces.js';
 /** At shutdown, when clients have had their time to read: how long it may take to end the streams that are left. */
 const DISCONNECTING_MS = 500;
 
+/**
+ * How long clients wait before they ask again, in milliseconds, where a stream is empty because its run has ended: a day. Those that
+ * repeat a `POST` after each end, as an `EventSource` does with a `GET`, would ask for ever.
+ */
+const NOTHING_FOLLOWS_RETRY_MS = 24 * 60 * 60 * 1_000;
+
 /** In place of the answer to a request whose connection was closed before its turn. */
 const NO_ANSWER = Symbol('no answer');
 
@@ -87,9 +93,9 @@ export class SseInterceptor implements NestInterceptor, OnModuleInit, BeforeAppl
   }
 
   async #stream(stream: EventStream, request: HostRequest, response: HostResponse): Promise<void> {
-    const { run, follow, read } = await RunStream.from(stream.envelopes).admitted;
+    const { run, hasAll, follow, read } = await RunStream.from(stream.envelopes).admitted;
     const raw = takeResponse(response);
-    const form = stream.form ?? this.#envelopeForm(request, run);
+    const form = stream.form ?? this.#envelopeForm(request, run, hasAll);
     form.log = read;
     const sse = new SseResponse(raw, form, this.settings.streams, this.clock);
     const follower = follow(sse);
@@ -106,9 +112,10 @@ export class SseInterceptor implements NestInterceptor, OnModuleInit, BeforeAppl
     follower.notify();
   }
 
-  #envelopeForm(request: HostRequest, run: RunView | undefined): StreamForm {
+  #envelopeForm(request: HostRequest, run: RunView | undefined, hasAll: boolean): StreamForm {
     const named = run && { id: run.id, path: pathOfRun(requestPath(request), run.id) };
-    return new EnvelopeForm(acceptsEventStream(request), named, this.settings.streams.retryMs);
+    const retryMs = hasAll ? NOTHING_FOLLOWS_RETRY_MS : this.settings.streams.retryMs;
+    return new EnvelopeForm(acceptsEventStream(request), named, retryMs);
   }
 
   /** Ends a response whose status the route has set. */

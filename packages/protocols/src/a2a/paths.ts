@@ -20,7 +20,11 @@ export const a2aPaths = (prefix = '') => ({
     'GET /a2a/tasks': { summary: 'List your tasks', answer: [A2A_JSON] },
     'GET /a2a/tasks/{id}': { summary: 'Get a task', answer: [A2A_JSON] },
     'POST /a2a/tasks/{id}:cancel': { summary: 'Cancel a task', answer: [A2A_JSON] },
-    'GET /a2a/tasks/{id}:subscribe': { summary: 'Follow a task', answer: [EVENTS] },
+    'GET /a2a/tasks/{id}:subscribe': {
+      summary: 'Follow a task',
+      query: ['lastEventId'],
+      answer: [EVENTS],
+    },
     'POST /a2a/tasks/{id}:subscribe': { summary: 'Follow a task', answer: [EVENTS] },
     [`GET /${CARD_PATH}`]: { summary: 'Get the card of the agent', answer: [JSON_TYPE], isPublic: true },
   }),

@@ -13,5 +13,5 @@ export const agUiPaths = (prefix = '') =>
       body: [JSON_TYPE],
       answer: [EVENTS],
     },
-    'GET /ag-ui': { summary: 'Follow a run', query: ['runId', 'offset'], answer: [EVENTS] },
+    'GET /ag-ui': { summary: 'Follow a run', query: ['runId', 'offset', 'lastEventId'], answer: [EVENTS] },
   });

@@ -55,12 +55,12 @@ export abstract class RunEvents extends EventForm {
 
   /**
    * The last event of a run of AG-UI. A client that has it already gets it again, without an id: of an empty response it would not
-   * know that all is over.
+   * know that all is over. An `EventSource` asks again all the same: it is told to do so after a day.
    */
   protected last(type: string, data: object): void {
     const isKnown = this.number === this.from - 1;
     if (isKnown) this.from = this.number;
-    this.write(JSON.stringify({ type, ...data }), isKnown ? '' : this.#idLine());
+    this.write(JSON.stringify({ type, ...data }), isKnown ? 'retry: 86400000\n' : this.#idLine());
   }
 
   #idLine(): string {
