@@ -29,8 +29,12 @@ const textOf = ({ parts }: Query) => (parts[0]?.type === 'text' ? parts[0].text 
 const handler: HandlerFunction = async function* (query, { signal }) {
   const text = textOf(query);
   if (text === 'fail') throw new QueryError('handler_failed', 'The model is gone.');
-  if (text === 'hang') yield log('Waiting');
-  if (text === 'hang') await new Promise((resolve) => signal.addEventListener('abort', resolve));
+  if (text.endsWith('after a part')) yield message('one two ');
+  if (text.startsWith('fail with a result')) yield result({ sum: 3 });
+  if (text.startsWith('fail with'))
+    throw new QueryError('quota_exceeded', 'The quota is used up.', { status: 402 });
+  if (text.startsWith('hang')) yield log('Waiting');
+  if (text.startsWith('hang')) await new Promise((resolve) => signal.addEventListener('abort', resolve));
   if (text === 'structured') yield result({ sum: 3 });
   if (text === 'files') {
     yield message('Here.');
@@ -164,6 +168,40 @@ describeOnOneAdapter('The tools of MCP, on %s', (adapter) => {
       isError: true,
       content: [{ type: 'text', text: 'The model is gone.' }],
       _meta: { code: 'handler_failed' },
+    });
+  });
+
+  const quota = { type: 'text', text: 'The quota is used up.' };
+  const part = { type: 'text', text: 'one two ' };
+  it.each([
+    ['fail with a sentence after a part', [quota, part]],
+    ['fail with a result after a part', [quota, part]],
+    ['fail with a result', [quota, { type: 'text', text: '{"sum":3}' }]],
+  ])('begin with the reason where a run has answered a part: %s', async (text, content) => {
+    const params = { name: 'query', arguments: { text } };
+    const task = await call(host.url, { text }, { capabilities: WITH_TASKS });
+    const taskOf = () =>
+      send(host.url, 'tasks/get', { taskId: task['taskId'] }, { capabilities: WITH_TASKS });
+    let state = await resultOf(await taskOf());
+    await eventually(async () => (state = await resultOf(await taskOf()))['status'] === 'completed');
+    for (const answer of [
+      await call(host.url, { text }),
+      await resultOf(await legacy('tools/call', params)),
+      state['result'],
+    ]) {
+      expect(answer).toMatchObject({ isError: true, content, _meta: { code: 'quota_exceeded' } });
+      expect(answer).not.toHaveProperty('structuredContent');
+    }
+  });
+
+  it('begin with the reason where a run was cancelled after a part of its answer', async () => {
+    const answer = call(host.url, { text: 'hang after a part' });
+    const found = async () => (await host.agent.runs('anonymous', { limit: 1 })).runs[0]!;
+    await eventually(async () => (await found()).status === 'running');
+    await host.agent.cancel('anonymous', (await found()).id);
+    expect(await answer).toMatchObject({
+      isError: true,
+      content: [{ type: 'text', text: 'The run was cancelled.' }, part],
     });
   });
 

@@ -38,17 +38,20 @@ export async function callResult(log: CallLog, source: ResultSource): Promise<Ca
   // Programs that know no structured results read this.
   if (result && !content.some(({ type }) => type === 'text'))
     content.push({ type: 'text', text: JSON.stringify(result.value) });
-  const failure = end && failureOf(end);
-  if (failure !== undefined) content.push({ type: 'text', text: failure });
   return {
-    content,
-    ...(result && { structuredContent: result.value }),
-    ...(failure !== undefined && { isError: true }),
+    ...endedResult(content, result, end && failureOf(end)),
     _meta: {
       runId: source.runId,
       ...(end?.status === 'failed' && { code: end.error.code }),
     },
   };
+}
+
+/** @param failure why the run has no answer; undefined if it has one */
+function endedResult(content: ContentBlock[], result: CallLog['result'], failure?: string): CallToolResult {
+  if (failure === undefined) return { content, ...(result && { structuredContent: result.value }) };
+  // Some clients show the first text only, or the structured content in place of all texts.
+  return { content: [{ type: 'text', text: failure }, ...content], isError: true };
 }
 
 /** The result of a call that is refused, or cannot go on. Models read it, and can do something else. */
