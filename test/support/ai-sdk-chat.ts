@@ -18,6 +18,8 @@ export interface ChatOptions extends RequestOptions {
   trigger?: string;
   messageId?: string | undefined;
   kwargs?: unknown;
+  /** Further members of the body. */
+  more?: object;
 }
 
 /** Starts a host with a handler and chats of the AI SDK. When it is closed, it does not wait for its runs. */
@@ -44,8 +46,16 @@ export const assistant = (runId: string, ...parts: object[]): UiMessage => {
 
 /** Sends messages as `DefaultChatTransport` does. */
 export function sendChat(base: string, messages: UiMessage[], options: ChatOptions = {}): Promise<Reply> {
-  const { id = 'c1', trigger = 'submit-message', messageId, kwargs, path = '/ai/chat', ...rest } = options;
-  const body = { ...(id !== null && { id }), messages, trigger, messageId, kwargs };
+  const {
+    id = 'c1',
+    trigger = 'submit-message',
+    messageId,
+    kwargs,
+    more,
+    path = '/ai/chat',
+    ...rest
+  } = options;
+  const body = { ...more, ...(id !== null && { id }), messages, trigger, messageId, kwargs };
   return request(base, { path, ...rest }, JSON.stringify(body));
 }
 

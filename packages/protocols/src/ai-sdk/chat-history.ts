@@ -3,7 +3,7 @@ import { heldLength, holdAnswer, JsonPieces, piecesOf } from 'nest-agent-query/p
 import { filePath } from '../view/known-file.js';
 import type { PastTurn, PastTurns } from '../view/past-turns.js';
 import type { VoidRange } from './message-form.js';
-import { messageIdOf, userIdOf } from './message-id.js';
+import { earlierIdOf, messageIdOf, userIdOf } from './message-id.js';
 import { MessageReader, type UiPart } from './message-reader.js';
 
 /** A message, as `useChat` keeps it. */
@@ -36,7 +36,7 @@ function* questionsOf({ runId, parts: all }: PastTurn, path: string): Generator<
       continue;
     }
     const text = { type: 'text', text: part.text };
-    if (part.earlier) yield { id: `earlier_${runId}_${index}`, role: part.earlier, parts: [text] };
+    if (part.earlier) yield { id: earlierIdOf(runId, index), role: part.earlier, parts: [text] };
     else parts.push(text);
   }
   if (parts.length > 0) yield { id: userIdOf(runId), role: 'user', parts };

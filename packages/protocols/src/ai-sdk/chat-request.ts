@@ -30,6 +30,8 @@ export interface ChatRequest {
   replaces: boolean;
   /** The message that the client names: one that it edits, regenerates or goes on with. */
   messageId: string | undefined;
+  /** Whether the messages are all that the page shows. Such a client edits without naming the message. */
+  isWhole: boolean;
   messages: Message[];
   /** The one that the request is about: a question, or a message of the agent with answers to what the run has asked. */
   message: Message;
@@ -42,7 +44,8 @@ export interface ChatRequest {
 
 /** @throws {QueryError} `invalid_query` */
 export function chatRequestOf(body: unknown): ChatRequest {
-  const { id, messages: given, trigger = TRIGGERS[0], messageId, kwargs } = objectAt('', body);
+  const read = objectAt('', body);
+  const { id, messages: given, trigger = TRIGGERS[0], messageId, kwargs } = read;
   if (!Array.isArray(given) || given.length === 0)
     throw refused('/messages', 'must be an array of at least one message');
   if (!TRIGGERS.includes(trigger as string))
@@ -64,6 +67,8 @@ export function chatRequestOf(body: unknown): ChatRequest {
     chatId,
     replaces: isRegenerated || (named !== undefined && named === message.id),
     messageId: named,
+    // The transport of assistant-ui sends both, and the whole conversation.
+    isWhole: isObject(read['tools']) && isObject(read['metadata']),
     messages,
     message,
     pointer,
@@ -133,9 +138,9 @@ function queryPartAt(pointer: string, { type, text, url, mediaType, filename }: 
   return { type, name, mimeType, base64: url.content } as const;
 }
 
-/** The texts of the messages before the last one, for a client that names no chat. */
-export function earlierTexts({ messages }: ChatRequest): EarlierText[] {
-  return messages.slice(0, -1).flatMap(({ role, parts }): EarlierText[] => {
+/** The texts of messages, as a conversation before the query. */
+export function earlierTexts(messages: readonly Message[]): EarlierText[] {
+  return messages.flatMap(({ role, parts }): EarlierText[] => {
     if (role !== 'user' && role !== 'assistant') return [];
     const texts = parts.filter(({ type, text }) => type === 'text' && typeof text === 'string');
     const text = texts.map((part) => part['text'] as string).join('');

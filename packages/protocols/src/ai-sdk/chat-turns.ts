@@ -44,8 +44,17 @@ export async function runAnswering(
   messageId: string | undefined,
 ): Promise<RunView | undefined> {
   if (messageId === undefined || runIdOf(messageId) !== undefined) return undefined;
-  const [newest] = (await agent.runs(owner, { session, limit: 1 })).runs;
+  const newest = await newestOf(agent, owner, session);
   return newest?.id === turnIdOf(messageId) ? newest : undefined;
+}
+
+/** The newest run of a chat; undefined if it has none. */
+export async function newestOf(
+  agent: AgentService,
+  owner: string,
+  session: string,
+): Promise<RunView | undefined> {
+  return (await agent.runs(owner, { session, limit: 1 })).runs[0];
 }
 
 /** The newest run of a chat that has ended; undefined if there is none. */

@@ -33,16 +33,16 @@ import { answersIn, relocatedAnswers } from './answers.js';
 import {
   type ChatRequest,
   chatRequestOf,
-  earlierTexts,
   isOfAgent,
   keyOf,
   PLACES,
   queryOf,
   stoppedRunOf,
 } from './chat-request.js';
-import { newestEnded, newestUnfinished, runAnswering, turnsBefore } from './chat-turns.js';
+import { newestEnded, newestUnfinished, runAnswering } from './chat-turns.js';
 import { MessageForm, type Shown } from './message-form.js';
 import { runIdOf } from './message-id.js';
+import { placeOf } from './place.js';
 import { survey } from './survey.js';
 
 /** Clients show the body of a refusal as the message of their error. It is the problem of the endpoint. */
@@ -140,13 +140,11 @@ export class ChatController {
   async #query(chat: ChatRequest, body: ReceivedBody, { owner, request }: Wanted): Promise<EventStream> {
     const { endpoint } = this.view;
     const { query, pointerOf } = queryOf(chat);
-    const changed = chat.replaces && chat.chatId !== undefined;
     const submitted = {
       path: this.view.queryPath(request, 'chat'),
       owner,
       request,
-      earlier: chat.chatId === undefined ? earlierTexts(chat) : undefined,
-      afterTurn: changed ? await turnsBefore(this.#agent, owner, chat) : undefined,
+      ...(await placeOf(this.#agent, owner, chat)),
       idempotencyKey: idempotencyKeyOf(request) ?? (await this.#keyOf(chat, owner)),
     };
     const stream = await endpoint.submit(body, query, submitted, pointerOf);
