@@ -137,6 +137,7 @@ export function inputOf(text: string, more: object = {}): Record<string, unknown
     ...{
       threadId: `thread of ${text}`,
       runId: 'run-1',
+      protocolVersion: '1.0',
       messages: [{ id: 'user-1', role: 'user', content: text }],
     },
     ...{ tools: [], context: [], state: {}, forwardedProps: {}, ...more },

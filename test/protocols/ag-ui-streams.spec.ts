@@ -1,5 +1,5 @@
 import { AgUiModule } from 'nest-agent-query-protocols/ag-ui';
-import { get } from '../support/client.js';
+import { get, request } from '../support/client.js';
 import { describeOnOneAdapter, type Host } from '../support/host.js';
 import {
   ANSWERS,
@@ -133,6 +133,23 @@ describeOnOneAdapter('The streams of AG-UI on %s', (adapter) => {
       '{"type":"RUN_FINISHED","threadId":"thread of asks","runId":"run-2","outcome":{"type":"success"}}',
     ]);
     expect(resumed.events[0]!.id).toBe(`${runIdOf(asked)}.8`);
+  });
+
+  it('end without what clients before 1.0 refuse: these name no version', async () => {
+    const input = (text: string) => inputOf(text, { protocolVersion: undefined });
+    const tools = await dataOf(await post(host, input('asks tools')));
+    expect(tools.at(-1)).toBe(
+      '{"type":"RUN_FINISHED","threadId":"thread of asks tools","runId":"run-1","outcome":{"type":"success"}}',
+    );
+    const reply = await post(host, input('endless'));
+    await reply.until('RUN_STARTED');
+    const connecting = { path: '/ag-ui/connect' };
+    const joined = await request(host.url, connecting, JSON.stringify(input('endless')));
+    await host.agent.cancel('anonymous', runIdOf(reply));
+    for (const each of [reply, joined])
+      expect((await dataOf(each)).at(-1)).toBe(
+        '{"type":"RUN_FINISHED","threadId":"thread of endless","runId":"run-1"}',
+      );
   });
 
   it('let the client execute calls, and go on with the messages of its tools', async () => {

@@ -174,8 +174,8 @@ export class AgUiForm extends RunEvents {
 
   /** Calls that the client executes are no interrupts: their results are the messages of its next input. */
   #pauseOf(requests: InputRequest[]): object {
-    if (isOfTools(requests))
-      return { type: 'success', pendingToolCallIds: requests.map(({ toolCallId }) => toolCallId) };
+    const pendingToolCallIds = requests.map(({ toolCallId }) => toolCallId);
+    if (isOfTools(requests)) return { type: 'success', ...(!this.shown.isBefore1 && { pendingToolCallIds }) };
     const interrupts = requests.map((request) => interruptOf(request, this.shown.runId));
     return { type: 'interrupt', interrupts };
   }
@@ -194,7 +194,8 @@ export class AgUiForm extends RunEvents {
       const { code, message } = end.error;
       return this.last('RUN_ERROR', { message, code, usage: this.#usage.list });
     }
-    if (end.status === 'cancelled') return this.#finish({ outcome: { type: 'cancelled' } });
+    if (end.status === 'cancelled')
+      return this.#finish(this.shown.isBefore1 ? {} : { outcome: { type: 'cancelled' } });
     this.#finish({ result: this.#result?.value ?? undefined, outcome: { type: 'success' } });
   }
 

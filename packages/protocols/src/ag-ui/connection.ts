@@ -30,10 +30,10 @@ interface Snapshot {
 /** A stream with the messages of a thread so far, and then with the answer that goes on, if there is one. */
 export async function connected(connecting: Connecting, input: RunInput): Promise<EventStream> {
   const { agent, owner, request } = connecting;
-  const { threadId, runId } = input;
+  const { threadId, runId, isBefore1 } = input;
   const read = await snapshotOf(connecting, threadId);
   const frame = read && `data: {"type":"MESSAGES_SNAPSHOT","messages":[${read.messages.join(',')}]}\n\n`;
-  const shown: Shown = { threadId, runId, ...(frame !== undefined && { snapshot: frame }) };
+  const shown: Shown = { threadId, runId, isBefore1, ...(frame !== undefined && { snapshot: frame }) };
   if (read?.unfinished !== undefined)
     return followed(agent, owner, await agent.find(owner, read.unfinished), shown, request);
   const done: Envelope = { type: 'done', data: { status: 'completed' } };

@@ -6,6 +6,8 @@ export interface Shown {
   threadId: string;
   runId: string;
   parentRunId?: string | undefined;
+  /** Whether the client speaks a version before 1.0: it refuses outcomes that this does not have. Default: no. */
+  isBefore1?: boolean;
   /** The number of the first event. Default 0. */
   from?: number;
   /** The response begins when this request is resolved. Default: with the run. */

@@ -25,6 +25,8 @@ export interface RunInput {
   parentRunId: string | undefined;
   messages: InputMessage[];
   resume: ResumeEntry[];
+  /** Whether the client names no version, as those before 1.0. */
+  isBefore1: boolean;
   /** For the handler: `forwardedProps`, and what else the input has for it. */
   kwargs: Record<string, unknown>;
 }
@@ -35,7 +37,7 @@ const NAME_LENGTH = 255;
 /** @throws {QueryError} `invalid_query` with every fault */
 export function runInputOf(body: unknown): RunInput {
   if (!isObject(body)) throw invalidQuery([{ pointer: '', detail: 'must be an object: a RunAgentInput' }]);
-  const { threadId, runId, parentRunId, messages, resume } = body;
+  const { threadId, runId, parentRunId, messages, resume, protocolVersion } = body;
   const faults = [
     ...faultsOfName(threadId, '/threadId'),
     ...faultsOfName(runId, '/runId'),
@@ -51,6 +53,7 @@ export function runInputOf(body: unknown): RunInput {
     parentRunId: typeof parentRunId === 'string' ? parentRunId : undefined,
     messages: messages as InputMessage[],
     resume: (resume ?? []) as ResumeEntry[],
+    isBefore1: protocolVersion === undefined,
     kwargs: kwargsOf(body),
   };
 }

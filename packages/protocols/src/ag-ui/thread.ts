@@ -51,8 +51,8 @@ export class Thread {
     private readonly request: HostRequest,
   ) {
     this.#agent = endpoint.agent;
-    const { threadId, runId, parentRunId } = input;
-    this.#names = { threadId, runId, parentRunId };
+    const { threadId, runId, parentRunId, isBefore1 } = input;
+    this.#names = { threadId, runId, parentRunId, isBefore1 };
   }
 
   /** @returns the query that the input is; or the stream of a run that exists, which it answers or repeats */
