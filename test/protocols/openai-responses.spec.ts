@@ -333,7 +333,7 @@ describeOnOneAdapter('Responses of OpenAI on %s', (adapter) => {
     [image({ image_url: 'https://a.example/b.png' }), 'input[0].content[0].image_url', undefined],
     [image({ file_id: 'file-1' }), 'input[0].content[0].file_id', undefined],
     [image({ image_url: 'data:image/png;base64,?' }), 'input[0].content[0].image_url', undefined],
-    [{ input: 'x', tools: [{ type: 'web_search' }] }, 'tools[0].type', undefined],
+    [{ input: 'x', tools: [1] }, 'tools[0]', undefined],
     [{ input: 'x', metadata: { a: 1 } }, 'metadata.a', '"/metadata/a" must be a string.'],
     [{ input: 'x', kwargs: 1 }, 'kwargs', undefined],
     [{ input: 'x', stream: 'yes' }, 'stream', undefined],

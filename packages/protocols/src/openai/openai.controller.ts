@@ -25,6 +25,9 @@ import { Responses, retrievalOf } from './responses/responses.js';
 /** Express and Fastify have no wildcard in common. */
 const OTHER_PATHS = ['', ':a', ':a/:b', ':a/:b/:c', ':a/:b/:c/:d', ':a/:b/:c/:d/:e', ':a/:b/:c/:d/:e/:f'];
 
+/** What a refusal says to programs that ask for embeddings, files and the like, or have another base URL. */
+const PATHS = 'an agent has responses, conversations, chat/completions and models';
+
 /** The paths of OpenAI's API that an agent has. */
 @UseFilters(OpenAiFilter)
 @UseInterceptors(ViewInterceptor)
@@ -115,12 +118,13 @@ export class OpenAiController {
 
   @Get('models/:id')
   model(@Param('id') id: string): unknown {
-    if (id !== modelOf(this.view)) throw notFound('model');
+    const own = modelOf(this.view);
+    if (id !== own) throw notFound('model', `the only one is "${own}"`);
     return modelJson(id);
   }
 
   @All(OTHER_PATHS)
   other(): never {
-    throw notFound('path');
+    throw notFound('path and method', PATHS);
   }
 }

@@ -13,6 +13,10 @@ export function invalidRequest(pointer: string, detail: string): QueryError {
   });
 }
 
-export function notFound(what: string): QueryError {
-  return new QueryError('not_found', `There is no such ${what}.`);
+/** @param instead what there is: a sentence without its end. Default: it is not told */
+export function notFound(what: string, instead?: string): QueryError {
+  return new QueryError(
+    'not_found',
+    `There is no such ${what}${instead === undefined ? '' : `: ${instead}`}.`,
+  );
 }

@@ -24,10 +24,11 @@ export interface ModelMembers {
  * @throws {QueryError} `invalid_query`
  */
 export function kwargsOf(body: Members, { instructions, ...others }: ModelMembers, model: string): Members {
-  const { kwargs = {} } = body;
+  const kwargs = body['kwargs'] ?? {};
   if (!isObject(kwargs)) throw invalidRequest('/kwargs', 'must be an object');
   const told = instructions.filter((text) => text !== '').join('\n\n');
   const tools = toolsOf(body['tools'], others.functionOf);
+  checkChoice(body['tool_choice']);
   const members = {
     ...Object.fromEntries(PASSED.map((name) => [name, body[name]])),
     model: body['model'] === model ? undefined : body['model'],
@@ -52,17 +53,23 @@ export function functionNames(body: Members, functionOf: ModelMembers['functionO
   return functions.map(({ name }) => String(name));
 }
 
+/** The choice of a tool that the agent is not given would end in another answer than the one that is wanted. */
+function checkChoice(choice: unknown): void {
+  if (!isObject(choice) || choice['type'] === 'function' || choice['type'] === 'allowed_tools') return;
+  throw invalidRequest(
+    '/tool_choice/type',
+    'must be "function": the agent takes no other tools of a request',
+  );
+}
+
 function toolsOf(tools: unknown, functionOf: ModelMembers['functionOf']): unknown[] {
   if (tools === undefined || tools === null) return [];
   if (!Array.isArray(tools)) throw invalidRequest('/tools', 'must be an array');
   return tools.flatMap((tool: unknown, index) => {
     const at = `/tools/${index}`;
     if (!isObject(tool)) throw invalidRequest(at, 'must be an object');
-    if (tool['type'] !== 'function')
-      throw invalidRequest(
-        `${at}/type`,
-        'must be "function": the agent has other tools itself, or not at all',
-      );
+    // Programs offer what only OpenAI executes, such as a web search, without being told to.
+    if (tool['type'] !== 'function') return [];
     const named = functionOf(tool);
     if (!isObject(named)) throw invalidRequest(`${at}/function`, 'must be an object');
     const { name, description, parameters } = named;
