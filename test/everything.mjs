@@ -25,6 +25,7 @@ const PROGRAMS = {
   matrix: [['run', 'matrix']],
   hosts: [['run', 'hosts']],
   proxies: [['run', 'proxies', '--', '--check']],
+  clients: [['run', 'clients', '--', '--check']],
   release: [['run', 'release', '--', '--dry-run']],
 };
 

@@ -1,0 +1,38 @@
+import { responsesContent } from './contents.mjs';
+
+/** Asks by Responses, and approves what is asked. */
+export async function ask(client, { text, files, whole, approve, onText }, options) {
+  const body = { model: 'agent', input: [{ role: 'user', content: responsesContent(text, files) }] };
+  if (whole) return wholeOf(await client.responses.create(body, options));
+  const told = await streamed(client, body, options, onText);
+  if (!approve) return told;
+  const input = told.response.output
+    .filter(({ type }) => type === 'mcp_approval_request')
+    .map(({ id }) => ({ type: 'mcp_approval_response', approval_request_id: id, approve: true }));
+  const next = { model: 'agent', previous_response_id: told.response.id, input };
+  return streamed(client, next, { signal: options.signal }, onText);
+}
+
+async function streamed(client, body, options, onText) {
+  const stream = await client.responses.create({ ...body, stream: true }, options);
+  const told = { text: '', usage: undefined, response: undefined };
+  for await (const event of stream) {
+    if (event.type === 'response.output_text.delta') {
+      told.text += event.delta;
+      onText(event.delta);
+    }
+    if (event.type === 'response.failed') throw new Error(event.response.error.message);
+    if (event.type === 'response.completed') {
+      told.response = event.response;
+      told.usage = usageOf(event.response.usage);
+    }
+  }
+  return told;
+}
+
+function wholeOf(response) {
+  if (response.error) throw new Error(response.error.message);
+  return { text: response.output_text, usage: usageOf(response.usage) };
+}
+
+const usageOf = (usage) => usage && [usage.input_tokens, usage.output_tokens];

@@ -1,0 +1,95 @@
+/**
+ * Asks the service with the clients that people have, and writes what was seen into the tables of docs/clients.md. It needs what
+ * `npm run build` and `npm run adapters -- build` have built, and installs the clients here.
+ *
+ *     npm run clients                          # all: less than ten minutes
+ *     npm run clients -- --only openai-chat    # those; the other rows stay
+ *     npm run clients -- --check               # writes nothing, and fails where a cell differs
+ */
+import { readFile, writeFile } from 'node:fs/promises';
+import { register } from 'node:module';
+import { join, resolve } from 'node:path';
+import process from 'node:process';
+import { parseArgs } from 'node:util';
+import { format, resolveConfig } from 'prettier';
+import { Opened } from '../matrix/proxies/opened.mjs';
+import { installClients } from './install.mjs';
+import { Service } from './service.mjs';
+
+register('../support/typescript-hooks.mjs', import.meta.url);
+
+const DOCUMENT = join(resolve(import.meta.dirname, '../..'), 'docs/clients.md');
+
+const opened = new Opened();
+for (const [signal, code] of [
+  ['SIGINT', 130],
+  ['SIGTERM', 143],
+])
+  process.once(signal, () => {
+    console.error(`${signal}: what was started is stopped.`);
+    void opened.stopAll().finally(() => process.exit(code));
+  });
+
+try {
+  await main(parseArgs({ options: { only: { type: 'string' }, check: { type: 'boolean' } } }).values);
+} catch (error) {
+  console.error(error.message);
+  process.exitCode = 1;
+} finally {
+  await opened.stopAll();
+}
+
+async function main({ only, check }) {
+  const { TABLES } = await import('./tables.ts');
+  const { measure } = await import('./measure.mjs');
+  const all = Object.values(TABLES).flatMap(({ clients }) => clients);
+  const chosen = chosenOf(all, only?.split(','));
+  await installClients();
+  const service = await opened.keep(() => Service.start());
+  const { rows, failures } = await measure(chosen, service, opened);
+  for (const failure of failures) console.error(failure);
+  if (failures.length > 0) process.exitCode = 1;
+  await (check ? compare : write)(rows, TABLES);
+}
+
+function chosenOf(all, names) {
+  const keys = all.map(({ key }) => key);
+  const unknown = names?.filter((name) => !keys.includes(name)) ?? [];
+  if (unknown.length > 0)
+    throw new Error(`There is no ${unknown.join(', ')}. There are: ${keys.join(', ')}.`);
+  return all.filter(({ key }) => !names || names.includes(key));
+}
+
+/** Writes the rows that were measured. The others stay as they are. */
+async function write(rows, tables) {
+  const { cellsOf, rowsIn, withLegend, withRows } = await import('../matrix/proxies/table.ts');
+  const { COLUMNS } = await import('./words.ts');
+  let text = await readFile(DOCUMENT, 'utf8');
+  for (const [table, head] of Object.entries(tables)) {
+    const cells = new Map(rowsIn(text, table).map((row) => [row[0], row]));
+    for (const row of rowsOf(head, rows)) cells.set(row.name, cellsOf(row, head.columns));
+    const inOrder = head.clients.flatMap(({ name }) => (cells.has(name) ? [cells.get(name)] : []));
+    text = withRows(text, table, head, inOrder);
+  }
+  text = withLegend(text, 'clients', COLUMNS);
+  const options = { ...(await resolveConfig(DOCUMENT)), filepath: DOCUMENT };
+  await writeFile(DOCUMENT, await format(text, options));
+  console.log('docs/clients.md has what was seen.');
+}
+
+/** Says which cells differ from the document. */
+async function compare(rows, tables) {
+  const { differences } = await import('../matrix/proxies/table.ts');
+  const text = await readFile(DOCUMENT, 'utf8');
+  const all = Object.entries(tables).flatMap(([table, head]) =>
+    differences(text, table, head, rowsOf(head, rows)),
+  );
+  for (const { name, heading, cell, documented } of all)
+    console.error(`${name}: ${heading}: seen "${cell}", documented "${documented}"`);
+  if (all.length > 0) process.exitCode = 1;
+  console.log(all.length > 0 ? `${all.length} cells differ.` : 'All cells that were seen are as documented.');
+}
+
+function rowsOf({ clients }, rows) {
+  return rows.filter((row) => clients.some(({ name }) => name === row.name));
+}
