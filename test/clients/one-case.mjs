@@ -17,7 +17,7 @@ export class OneCase {
   /**
    * Sends a query.
    *
-   * @param tried `{ service, asker, label, isSet, key }`
+   * @param tried `{ service, asker, label, isSet, key }`; the key is a good one
    * @param name of the case; it is unique for the client
    * @param scenario what the agent does
    * @param losesHead whether the first answer is lost before its head
@@ -25,13 +25,14 @@ export class OneCase {
    */
   static async begin(tried, name, { scenario = 'count', losesHead = false, ...order } = {}) {
     const { service, asker, label, isSet, key } = tried;
+    const shared = { key, goodKey: key, service: service.url, isSet };
     const id = `${label}-${name}`.replace(/\W+/g, '-');
     const way = await Way.to(service.url, losesHead ? id : undefined);
     const one = new OneCase();
     Object.assign(one, { id, way });
     one.#service = service;
     const { url } = way;
-    one.answer = asker.ask({ url, key, isSet, id, text: `${scenario} ${id}`, files: [], ...order });
+    one.answer = asker.ask({ ...shared, url, id, text: `${scenario} ${id}`, files: [], ...order });
     return one;
   }
 

@@ -98,3 +98,98 @@ export const MODELS: readonly Client[] = [
     within: 'openAICompatible, for each query',
   },
 ];
+
+const AT_THE_END = ['close() at done'];
+
+/** Readers with the interface of EventSource. */
+function eventSource(key: string, name: string, packages: string[], options: Client['options']): Client {
+  return { key, name, packages, module: 'event-source', options: options ?? {}, settings: AT_THE_END };
+}
+
+/** Those that read the stream of the endpoint. */
+export const READERS: readonly Client[] = [
+  {
+    name: 'nest-agent-query-client',
+    key: 'nest-agent-query-client',
+    packages: ['nest-agent-query-client'],
+    module: 'nest-agent-query-client',
+    settings: [],
+  },
+  { name: 'curl -N', key: 'curl', packages: [], module: 'curl', settings: [] },
+  eventSource('eventsource-3', 'eventsource 3 (GET)', ['eventsource-3'], {
+    maker: 'eventsource',
+    packageName: 'eventsource-3',
+  }),
+  eventSource('eventsource', 'eventsource 4 (GET)', ['eventsource'], {
+    maker: 'eventsource',
+    packageName: 'eventsource',
+  }),
+  eventSource('eventsource-post', 'eventsource 4 (fetch posts)', ['eventsource'], {
+    maker: 'eventsource',
+    packageName: 'eventsource',
+    method: 'POST',
+  }),
+  {
+    ...eventSource('eventsource-5', 'eventsource 5 (fetch posts)', ['eventsource-5'], {
+      maker: 'eventsource',
+      packageName: 'eventsource-5',
+      method: 'POST',
+    }),
+    isNewer: true,
+  },
+  eventSource('undici', 'undici EventSource (GET)', ['undici'], { maker: 'undici' }),
+  {
+    name: '@microsoft/fetch-event-source',
+    key: 'fetch-event-source',
+    packages: ['@microsoft/fetch-event-source'],
+    module: 'fetch-event-source',
+    settings: ['onopen', 'onerror', HEADER],
+  },
+  {
+    name: 'eventsource-client',
+    key: 'eventsource-client',
+    packages: ['eventsource-client'],
+    module: 'eventsource-client',
+    settings: [...AT_THE_END, 'fetch: refused'],
+  },
+  eventSource('extended-eventsource', 'extended-eventsource (POST)', ['extended-eventsource'], {
+    maker: 'extended',
+    method: 'POST',
+  }),
+  eventSource('launchdarkly-eventsource', 'launchdarkly-eventsource (POST)', ['launchdarkly-eventsource'], {
+    maker: 'launchdarkly',
+    method: 'POST',
+  }),
+  eventSource('event-source-polyfill', 'event-source-polyfill (GET)', ['event-source-polyfill'], {
+    maker: 'polyfill',
+  }),
+  eventSource(
+    'reconnecting-eventsource',
+    'reconnecting-eventsource (GET)',
+    ['reconnecting-eventsource', 'eventsource'],
+    { maker: 'reconnecting' },
+  ),
+  {
+    name: 'sse.js, xhr2',
+    key: 'sse.js',
+    packages: ['sse.js', 'xhr2'],
+    module: 'sse-js',
+    settings: ["Accept: 'text/event-stream'", "'Idempotency-Key': …", ...AT_THE_END],
+  },
+  {
+    name: 'fetch-event-stream',
+    key: 'fetch-event-stream',
+    packages: ['fetch-event-stream'],
+    module: 'streams',
+    options: { reader: 'fetch-event-stream' },
+    settings: [],
+  },
+  {
+    name: 'parse-sse',
+    key: 'parse-sse',
+    packages: ['parse-sse'],
+    module: 'streams',
+    options: { reader: 'parse-sse' },
+    settings: ['response.ok'],
+  },
+];

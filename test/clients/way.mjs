@@ -19,8 +19,8 @@ export class Way {
 
   /**
    * @param target the URL of the service
-   * @param losesHeadOf the first request with this text in its body, or in its path, gets no answer: its connection is reset
-   *   when the service begins to answer
+   * @param losesHeadOf the first request that has this text in its body, or that follows a run, gets no answer: its
+   *   connection is reset when the service begins to answer
    */
   static async to(target, losesHeadOf) {
     const way = new Way(target, losesHeadOf);
@@ -60,7 +60,8 @@ export class Way {
     onward.on('error', () => answer.destroy());
     onward.on('response', (response) => {
       response.on('error', () => answer.destroy());
-      if (this.#losesHeadOf && `${path} ${body}`.includes(this.#losesHeadOf)) {
+      const isQuery = path.startsWith('/query/') || body.includes(this.#losesHeadOf);
+      if (this.#losesHeadOf && isQuery) {
         this.#losesHeadOf = undefined;
         return this.#reset(answer);
       }

@@ -1,0 +1,33 @@
+/** eventsource-client: `createEventSource` with its callbacks. */
+import { createEventSource } from 'eventsource-client';
+import { bodyOf, headersOf, Reading } from './envelopes.mjs';
+
+export default function create() {
+  return {
+    can: ['stream', 'files', 'abort', 'questions', 'usage'],
+    ask(order) {
+      const reading = new Reading(order);
+      const source = createEventSource({
+        url: `${order.url}/query`,
+        method: 'POST',
+        headers: headersOf(order),
+        body: bodyOf(order),
+        fetch: order.isSet ? fetchOnceRefused(reading) : fetch,
+        onMessage: ({ data, id }) => {
+          if (reading.read(data, id) && order.isSet) source.close();
+        },
+      });
+      order.signal.addEventListener('abort', () => source.close());
+      function fetchOnceRefused() {
+        return async (url, init) => {
+          const response = await fetch(url, init);
+          if (response.ok) return response;
+          source.close();
+          reading.fail(new Error((await response.clone().json()).detail));
+          return response;
+        };
+      }
+      return reading.told;
+    },
+  };
+}
