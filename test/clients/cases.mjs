@@ -64,7 +64,7 @@ async function countedCells(tried, can) {
 }
 
 function streamCell(end, shown, isShown) {
-  if (!end || end.error !== undefined || !ANSWER.test(end.text)) return 'no';
+  if (!/one\s+two\s+three/.test(end?.text)) return 'no';
   if (!isShown) return 'at the end';
   return ANSWER.test(shown) ? 'yes' : 'pieces repeated';
 }
@@ -104,7 +104,8 @@ function failed(tried, can) {
 function errorWord(end, sentence) {
   if (!end) return 'waits';
   if (end.error === undefined) return 'hidden';
-  return end.error.includes(sentence) ? 'all' : 'no reason';
+  // What curl shows is JSON.
+  return end.error.replaceAll('\\', '').includes(sentence) ? 'all' : 'no reason';
 }
 
 function errorsCell(failures) {
@@ -144,8 +145,8 @@ function cutWord({ runs, way, shown }, end) {
   if (runs > 1) return 'asks again';
   if (!end) return 'waits';
   if (end.error !== undefined) return 'error';
-  if (!ANSWER.test(end.text)) return 'hidden';
-  return shown === '' || ANSWER.test(shown) ? 'resumes' : 'twice';
+  if (ANSWER.test(end.text)) return shown === '' || ANSWER.test(shown) ? 'resumes' : 'twice';
+  return /three\s*$/.test(end.text) ? 'twice' : 'hidden';
 }
 
 async function abortCell(tried) {

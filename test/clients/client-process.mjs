@@ -32,6 +32,6 @@ async function answer(number, order) {
 
 /** What a person reads of an error, if its message is shown. */
 async function shownBy(error) {
-  if (error instanceof Response) return `${error.status} ${await error.text()}`;
+  if (error instanceof Response) return (await error.json()).detail;
   return String(error?.message ?? error?.detail ?? JSON.stringify(error));
 }

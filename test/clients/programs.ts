@@ -193,3 +193,64 @@ export const READERS: readonly Client[] = [
     settings: ['response.ok'],
   },
 ];
+
+const OF_TRANSPORT = { settings: [HEADER], within: 'requestInit' };
+
+/** Those of AG-UI, A2A and MCP. */
+export const PROTOCOLS: readonly Client[] = [
+  ...(['@ag-ui/client', 'ag-ui-client-0'] as const).map((packageName) => ({
+    name: `@ag-ui/client ${packageName === '@ag-ui/client' ? '1' : '0'}`,
+    key: packageName === '@ag-ui/client' ? 'ag-ui' : 'ag-ui-0',
+    packages: [packageName],
+    module: 'ag-ui',
+    options: { packageName },
+    settings: [],
+  })),
+  ...(['json-rpc', 'rest'] as const).map((transport) => ({
+    name: `@a2a-js/sdk 1, ${transport === 'rest' ? 'REST' : 'JSON-RPC'}`,
+    key: `a2a-${transport}`,
+    packages: ['@a2a-js/sdk'],
+    module: 'a2a',
+    options: { transport },
+    settings: [],
+  })),
+  { name: '@a2a-js/sdk 0.3', key: 'a2a-0', packages: ['a2a-js-sdk-0'], module: 'a2a-0', settings: [] },
+  {
+    name: '@google/adk RemoteA2AAgent',
+    key: 'google-adk',
+    packages: ['@google/adk'],
+    module: 'google-adk',
+    settings: [],
+  },
+  {
+    name: '@modelcontextprotocol/sdk',
+    key: 'mcp-sdk',
+    packages: ['@modelcontextprotocol/sdk'],
+    module: 'mcp',
+    options: { version: '2025-11-25' },
+    ...OF_TRANSPORT,
+  },
+  {
+    name: '@modelcontextprotocol/client',
+    key: 'mcp-modern',
+    packages: ['@modelcontextprotocol/client'],
+    module: 'mcp',
+    options: { version: '2026-07-28' },
+    ...OF_TRANSPORT,
+  },
+  {
+    name: '@langchain/mcp-adapters',
+    key: 'langchain-mcp',
+    packages: ['@langchain/mcp-adapters'],
+    module: 'langchain-mcp',
+    settings: [HEADER],
+  },
+  {
+    name: '@mastra/mcp',
+    key: 'mastra-mcp',
+    packages: ['@mastra/mcp'],
+    module: 'mastra-mcp',
+    ...OF_TRANSPORT,
+  },
+  { name: 'mcp-client', key: 'mcp-client', packages: ['mcp-client'], module: 'mcp-client', settings: [] },
+];

@@ -1,9 +1,10 @@
 import type { Head } from '../matrix/proxies/table.js';
-import { type Client, MODELS, READERS } from './programs.js';
+import { type Client, MODELS, PROTOCOLS, READERS } from './programs.js';
 import { COLUMNS } from './words.js';
 
 /** The tables of docs/clients.md, by the names of their markers. */
 export const TABLES: Record<string, Head & { clients: readonly Client[] }> = {
   models: { first: 'Client', columns: COLUMNS, clients: MODELS },
   readers: { first: 'Reader', columns: COLUMNS, clients: READERS },
+  protocols: { first: 'Client', columns: COLUMNS, clients: PROTOCOLS },
 };

@@ -1,7 +1,5 @@
 /** curl, with the end of its process as its error. */
 import { spawn } from 'node:child_process';
-import { once } from 'node:events';
-import { createInterface } from 'node:readline';
 import { bodyOf, headersOf, Reading } from './envelopes.mjs';
 
 export default function create() {
@@ -19,14 +17,17 @@ export default function create() {
       child.on('error', () => undefined);
       child.stdin.on('error', () => undefined).end(bodyOf(order));
       let said = '';
+      let lines = '';
       child.stderr.on('data', (chunk) => (said += chunk));
-      createInterface({ input: child.stdout }).on('line', (line) => {
-        if (line.startsWith('data: ')) reading.read(line.slice('data: '.length));
-        else if (line) said += line;
+      child.stdout.setEncoding('utf8').on('data', (chunk) => {
+        const parts = `${lines}${chunk}`.split('\n');
+        lines = parts.pop();
+        for (const part of parts) if (part.startsWith('data: ')) reading.read(part.slice('data: '.length));
       });
-      void once(child, 'close').then(([code]) =>
-        code === 0 && !said ? reading.end() : reading.fail(new Error(said)),
-      );
+      child.once('close', (code) => {
+        if (code === 0 && lines === '') reading.end();
+        else reading.fail(new Error(`${said}${lines}`));
+      });
       return reading.told;
     },
   };

@@ -35,6 +35,8 @@ export class Reading {
       this.#resolve = resolve;
       this.#reject = reject;
     });
+    // The failure may come before anybody waits for it.
+    this.told.catch(() => undefined);
   }
 
   /**

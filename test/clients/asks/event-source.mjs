@@ -1,6 +1,6 @@
 /**
- * Readers with the interface of EventSource. They follow a run by its path; with `method` POST, a `fetch` of the caller sends the
- * query each time. As they are used everywhere, nothing closes them; when set, they are closed at `done`.
+ * Readers with the interface of EventSource. They follow a run by its path; with `method` POST they send the query each
+ * time. As their READMEs say, nothing closes them; when set, they are closed at `done`, and where a request is refused.
  */
 import { bodyOf, headersOf, Reading, submitted } from './envelopes.mjs';
 import { MAKERS } from './event-sources.mjs';
@@ -16,17 +16,22 @@ export default async function create({ maker, packageName, method }) {
     async ask(order) {
       const path = method === 'POST' ? '/query' : await submitted(order);
       const reading = new Reading(order);
-      const headers = headersOf(order);
+      const { isSet, signal } = order;
+      const isOneRun = isSet && method === 'POST';
+      const headers = { ...headersOf(order), ...(isOneRun && { 'Idempotency-Key': crypto.randomUUID() }) };
       const body = method === 'POST' ? { method, body: bodyOf(order) } : {};
-      const source = make(`${order.url}${path}`, { headers, ...body }, order.isSet);
-      order.signal.addEventListener('abort', () => source.close());
+      const source = make(`${order.url}${path}`, { headers, ...body });
+      signal.addEventListener('abort', () => source.close());
       source.onmessage = ({ data, lastEventId }) => {
         const isOver = reading.read(data, lastEventId || path);
-        if (isOver && order.isSet) source.close();
+        if (isOver && isSet) source.close();
       };
       source.onerror = (error) => {
-        if (source.readyState === 2)
-          reading.fail(error.message ?? String(error.code ?? error.status ?? 'error'));
+        if (isSet && (error?.code ?? error?.status) >= 400) source.close();
+        // Some tell the error before they are closed.
+        setImmediate(() => {
+          if (source.readyState === 2) reading.fail(new Error(error?.message ?? 'closed'));
+        });
       };
       return reading.told;
     },

@@ -14,7 +14,7 @@ export const MAKERS = {
     return (url, { headers }) => {
       const dispatcher = new Agent().compose(
         (dispatch) => (options, handler) =>
-          dispatch({ ...options, headers: { ...Object.fromEntries(options.headers), ...headers } }, handler),
+          dispatch({ ...options, headers: { ...options.headers, ...headers } }, handler),
       );
       return new EventSource(url, { node: { dispatcher } });
     };

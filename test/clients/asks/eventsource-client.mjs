@@ -10,7 +10,7 @@ export default function create() {
       const source = createEventSource({
         url: `${order.url}/query`,
         method: 'POST',
-        headers: headersOf(order),
+        headers: { ...headersOf(order), ...(order.isSet && { 'Idempotency-Key': crypto.randomUUID() }) },
         body: bodyOf(order),
         fetch: order.isSet ? fetchOnceRefused(reading) : fetch,
         onMessage: ({ data, id }) => {
@@ -22,8 +22,9 @@ export default function create() {
         return async (url, init) => {
           const response = await fetch(url, init);
           if (response.ok) return response;
+          const { detail } = await response.clone().json();
           source.close();
-          reading.fail(new Error((await response.clone().json()).detail));
+          reading.fail(new Error(detail));
           return response;
         };
       }

@@ -1,6 +1,6 @@
 /** `ChatOpenAI` of `@langchain/openai`: `stream` and `invoke`. */
+import { HumanMessage } from '@langchain/core/messages';
 import { ChatOpenAI } from '@langchain/openai';
-import { chatContent } from './contents.mjs';
 
 export default function create({ api }) {
   return {
@@ -10,14 +10,12 @@ export default function create({ api }) {
         model: 'agent',
         apiKey: key,
         useResponsesApi: api === 'responses',
-        configuration: { baseURL: `${url}/v1` },
+        configuration: { baseURL: `${url}/v1`, ...(isSet && { defaultHeaders: oneRun() }) },
       });
-      const content = chatContent(text, files);
-      const headers = isSet ? { 'Idempotency-Key': crypto.randomUUID() } : {};
-      const options = { signal, options: { headers } };
-      if (whole) return toldBy(await model.invoke([{ role: 'user', content }], options));
+      const contentBlocks = [{ type: 'text', text }, ...files.map(partOf)];
+      if (whole) return toldBy(await model.invoke([new HumanMessage({ contentBlocks })], { signal }));
       let all;
-      for await (const chunk of await model.stream([{ role: 'user', content }], options)) {
+      for await (const chunk of await model.stream([new HumanMessage({ contentBlocks })], { signal })) {
         if (chunk.text) onText(chunk.text);
         all = all ? all.concat(chunk) : chunk;
       }
@@ -25,6 +23,16 @@ export default function create({ api }) {
     },
   };
 }
+
+const oneRun = () => ({ 'Idempotency-Key': crypto.randomUUID() });
+
+/** The standard content of LangChain. */
+const partOf = ({ name, mimeType, base64 }) => ({
+  type: mimeType.startsWith('image/') ? 'image' : 'file',
+  mimeType,
+  data: base64,
+  metadata: { filename: name },
+});
 
 function toldBy({ text, usage_metadata: usage }) {
   return { text, usage: usage && [usage.input_tokens, usage.output_tokens] };

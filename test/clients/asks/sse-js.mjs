@@ -24,8 +24,8 @@ export default function create() {
       });
       source.addEventListener('error', ({ data, responseCode }) => {
         if (!isSet || !(responseCode >= 400)) return;
+        reading.fail(new Error(data || source.xhr.responseText));
         source.close();
-        reading.fail(new Error(data));
       });
       return reading.told;
     },

@@ -1,0 +1,36 @@
+/** `RemoteA2AAgent` of @google/adk, which speaks A2A 0.3. */
+import { InMemoryRunner, RemoteA2AAgent } from '@google/adk';
+import { ClientFactory } from 'a2a-js-sdk-0/client';
+import { optionsFor } from './a2a-0.mjs';
+
+export default function create() {
+  return {
+    can: ['stream', 'files', 'abort'],
+    async ask({ url, key, text, files, signal, onText }) {
+      const client = await new ClientFactory(optionsFor(key)).createFromUrl(url);
+      const agent = new RemoteA2AAgent({ name: 'agent', client, agentCard: await client.getAgentCard() });
+      const runner = new InMemoryRunner({ agent, appName: 'app' });
+      const { id: sessionId } = await runner.sessionService.createSession({ appName: 'app', userId: 'user' });
+      const parts = [{ text }, ...files.map(partOf)];
+      const newMessage = { role: 'user', parts };
+      let all = '';
+      for await (const event of runner.runAsync({
+        userId: 'user',
+        sessionId,
+        newMessage,
+        abortSignal: signal,
+      })) {
+        if (event.errorMessage) throw new Error(event.errorMessage);
+        const piece = (event.content?.parts ?? []).map((part) => part.text ?? '').join('');
+        if (!piece) continue;
+        if (event.partial !== false) onText(piece);
+        all += piece;
+      }
+      return { text: all };
+    },
+  };
+}
+
+const partOf = ({ name, mimeType, base64 }) => ({
+  inlineData: { data: base64, mimeType, displayName: name },
+});

@@ -1,0 +1,24 @@
+/** @langchain/mcp-adapters: the tools of a server. */
+import { MultiServerMCPClient } from '@langchain/mcp-adapters';
+
+export default function create() {
+  return {
+    can: ['files', 'abort'],
+    async ask({ url, key, text, files, isSet, signal }) {
+      const headers = {
+        authorization: `Bearer ${key}`,
+        ...(isSet && { 'Idempotency-Key': crypto.randomUUID() }),
+      };
+      const client = new MultiServerMCPClient({ service: { transport: 'http', url: `${url}/mcp`, headers } });
+      try {
+        const [tool] = await client.getTools();
+        const content = await tool.invoke({ text, files }, { signal });
+        return {
+          text: typeof content === 'string' ? content : content.map((part) => part.text ?? '').join(''),
+        };
+      } finally {
+        await client.close();
+      }
+    },
+  };
+}
