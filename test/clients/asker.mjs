@@ -15,7 +15,7 @@ export class Asker {
   /** Rejections that nobody has handled. */
   unhandled = [];
   #child;
-  #output = '';
+  output = '';
   #answers = new Map();
 
   /**
@@ -33,7 +33,7 @@ export class Asker {
     ]);
     if (asker.can) return asker;
     await asker.stop();
-    throw new Error(`It does not load:\n${asker.#output}`);
+    throw new Error(`It does not load:\n${asker.output}`);
   }
 
   #loaded;
@@ -49,10 +49,10 @@ export class Asker {
       });
     });
     for (const stream of [this.#child.stdout, this.#child.stderr])
-      stream.setEncoding('utf8').on('data', (text) => (this.#output += text));
+      stream.setEncoding('utf8').on('data', (text) => (this.output += text));
     this.#child.once('exit', () => {
       for (const answer of this.#answers.values())
-        answer.end ??= { error: `The process has ended: ${this.#output.slice(-500)}`, isDead: true };
+        answer.end ??= { error: `The process has ended: ${this.output.slice(-500)}`, isDead: true };
     });
   }
 

@@ -7,8 +7,8 @@ export default function create() {
   return {
     can: ['stream', 'files', 'abort'],
     async ask({ url, key, text, files, signal, onText }) {
-      const client = await new ClientFactory(optionsFor(key)).createFromUrl(url);
-      const agent = new RemoteA2AAgent({ name: 'agent', client, agentCard: await client.getAgentCard() });
+      const clientFactory = new ClientFactory(optionsFor(key));
+      const agent = new RemoteA2AAgent({ name: 'agent', agentCard: url, clientFactory });
       const runner = new InMemoryRunner({ agent, appName: 'app' });
       const { id: sessionId } = await runner.sessionService.createSession({ appName: 'app', userId: 'user' });
       const parts = [{ text }, ...files.map(partOf)];

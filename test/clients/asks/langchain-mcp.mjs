@@ -13,8 +13,12 @@ export default function create() {
       try {
         const [tool] = await client.getTools();
         const content = await tool.invoke({ text, files }, { signal });
+        // One part comes without an array.
         return {
-          text: typeof content === 'string' ? content : content.map((part) => part.text ?? '').join(''),
+          text: [content]
+            .flat()
+            .map((part) => part.text ?? part)
+            .join(''),
         };
       } finally {
         await client.close();

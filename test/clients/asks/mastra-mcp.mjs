@@ -18,8 +18,7 @@ export default function create() {
         }));
         const { service_query: tool } = await client.getTools();
         const result = await tool.execute({ context: { text, files } });
-        const [first] = result.content;
-        if (result.isError) throw new Error(first.text);
+        if (result.isError) throw new Error(result.content[0].text);
         return { text: result.content.map((content) => content.text ?? '').join('') };
       } finally {
         await client.disconnect();

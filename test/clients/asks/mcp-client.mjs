@@ -1,24 +1,30 @@
-/** mcp-client: `callTool`. It takes no headers, so the `fetch` of the process has the key. */
+/** mcp-client: `callTool`. It takes no headers, so the `fetch` of the process adds the key. */
+import { AsyncLocalStorage } from 'node:async_hooks';
 import { MCPClient } from 'mcp-client';
+
+const keys = new AsyncLocalStorage();
+const { fetch: send } = globalThis;
+globalThis.fetch = (input, init = {}) => {
+  const headers = new Headers(init.headers);
+  headers.set('authorization', `Bearer ${keys.getStore()}`);
+  return send(input, { ...init, headers });
+};
 
 export default function create() {
   return {
     can: ['files'],
-    async ask({ url, key, text, files }) {
-      const client = new MCPClient({ name: 'clients', version: '1.0.0' });
-      await client.connect({
-        type: 'httpStream',
-        url: `${url}/mcp`,
-        requestInit: { headers: { authorization: `Bearer ${key}` } },
-      });
-      try {
-        const result = await client.callTool({ name: 'query', arguments: { text, files } });
-        const [first] = result.content;
-        if (result.isError) throw new Error(first.text);
-        return { text: result.content.map((content) => content.text ?? '').join('') };
-      } finally {
-        await client.close();
-      }
-    },
+    ask: (order) => keys.run(order.key, () => call(order)),
   };
+}
+
+async function call({ url, text, files }) {
+  const client = new MCPClient({ name: 'clients', version: '1.0.0' });
+  await client.connect({ type: 'httpStream', url: `${url}/mcp` });
+  try {
+    const result = await client.callTool({ name: 'query', arguments: { text, files } });
+    if (result.isError) throw new Error(result.content[0].text);
+    return { text: result.content.map((content) => content.text ?? '').join('') };
+  } finally {
+    await client.close();
+  }
 }

@@ -45,8 +45,7 @@ export default async function create({ version }) {
       try {
         const onprogress = ({ message }) => onText(message ?? '');
         const result = await call({ name: 'query', arguments: { text, files } }, { signal, onprogress });
-        const [first] = result.content;
-        if (result.isError) throw new Error(first.text);
+        if (result.isError) throw new Error(result.content[0].text);
         return { text: result.content.map((content) => content.text ?? '').join('') };
       } finally {
         await client.close();
