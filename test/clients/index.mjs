@@ -63,6 +63,7 @@ function chosenOf(all, names) {
 /** Writes the rows that were measured. The others stay as they are. */
 async function write(rows, tables) {
   const { cellsOf, rowsIn, withLegend, withRows } = await import('../matrix/proxies/table.ts');
+  const { withFaults } = await import('./faults.ts');
   const { COLUMNS } = await import('./words.ts');
   let text = await readFile(DOCUMENT, 'utf8');
   for (const [table, head] of Object.entries(tables)) {
@@ -71,7 +72,7 @@ async function write(rows, tables) {
     const inOrder = head.clients.flatMap(({ name }) => (cells.has(name) ? [cells.get(name)] : []));
     text = withRows(text, table, head, inOrder);
   }
-  text = withLegend(text, 'clients', COLUMNS);
+  text = withFaults(withLegend(text, 'clients', COLUMNS));
   const options = { ...(await resolveConfig(DOCUMENT)), filepath: DOCUMENT };
   await writeFile(DOCUMENT, await format(text, options));
   console.log('docs/clients.md has what was seen.');

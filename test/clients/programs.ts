@@ -14,16 +14,18 @@ export interface Client {
   settings: readonly string[];
   /** Where that is set, if it is not clear. */
   within?: string;
+  /** Why a cell shows a fault that is not ours, by the keys of the columns. */
+  reasons?: Record<string, string>;
 }
 
 /** The header that lets a repeated request attach to its run. */
 const HEADER = "headers: { 'Idempotency-Key': … }";
+const DEFAULT_HEADER = "defaultHeaders: { 'Idempotency-Key': … }";
+
+const CLOSE_AT_DONE = "if (envelope.type === 'done') source.close()";
 
 const OF_CALL = { settings: [HEADER] };
-const OF_CLIENT = {
-  settings: [`defaultHeaders: { 'Idempotency-Key': … }`],
-  within: 'new OpenAI, for each query',
-};
+const OF_CLIENT = { settings: [DEFAULT_HEADER], within: 'new OpenAI' };
 
 const APIS = { responses: 'Responses', chat: 'Chat Completions' };
 
@@ -76,7 +78,8 @@ export const MODELS: readonly Client[] = [
   ...both('langchain', '@langchain/openai', {
     packages: ['@langchain/openai'],
     module: 'langchain',
-    settings: [`options: { ${HEADER} }`],
+    settings: [`configuration: { ${DEFAULT_HEADER} }`],
+    within: 'new ChatOpenAI',
   }),
   ...both('openai-agents', '@openai/agents', {
     packages: ['@openai/agents'],
@@ -86,24 +89,26 @@ export const MODELS: readonly Client[] = [
   ...both('llamaindex', '@llamaindex/openai', {
     packages: ['@llamaindex/openai'],
     module: 'llamaindex',
-    settings: ["additionalSessionOptions: { defaultHeaders: { 'Idempotency-Key': … } }"],
-    within: 'new model, for each query',
+    reasons: { stream: 'with Responses, it tells the last piece once more for each event after it' },
+    settings: [`additionalSessionOptions: { ${DEFAULT_HEADER} }`],
   }),
   {
     name: 'genkit, @genkit-ai/compat-oai',
     key: 'genkit',
     packages: ['genkit', '@genkit-ai/compat-oai'],
     module: 'genkit',
-    settings: ["defaultHeaders: { 'Idempotency-Key': … }"],
-    within: 'openAICompatible, for each query',
+    settings: [DEFAULT_HEADER],
+    within: 'openAICompatible',
   },
 ];
 
-const AT_THE_END = ['close() at done'];
-
-/** Readers with the interface of EventSource. */
-function eventSource(key: string, name: string, packages: string[], options: Client['options']): Client {
-  return { key, name, packages, module: 'event-source', options: options ?? {}, settings: AT_THE_END };
+/** A reader with the interface of EventSource. By POST, it sends the query each time. */
+function eventSource(
+  client: Omit<Client, 'module' | 'settings'>,
+  options: Record<string, string>,
+  settings: readonly string[] = options['method'] === 'POST' ? [HEADER, CLOSE_AT_DONE] : [],
+): Client {
+  return { ...client, module: 'event-source', options, settings };
 }
 
 /** Those that read the stream of the endpoint. */
@@ -116,65 +121,73 @@ export const READERS: readonly Client[] = [
     settings: [],
   },
   { name: 'curl -N', key: 'curl', packages: [], module: 'curl', settings: [] },
-  eventSource('eventsource-3', 'eventsource 3 (GET)', ['eventsource-3'], {
-    maker: 'eventsource',
-    packageName: 'eventsource-3',
-  }),
-  eventSource('eventsource', 'eventsource 4 (GET)', ['eventsource'], {
-    maker: 'eventsource',
-    packageName: 'eventsource',
-  }),
-  eventSource('eventsource-post', 'eventsource 4 (fetch posts)', ['eventsource'], {
-    maker: 'eventsource',
-    packageName: 'eventsource',
-    method: 'POST',
-  }),
-  {
-    ...eventSource('eventsource-5', 'eventsource 5 (fetch posts)', ['eventsource-5'], {
-      maker: 'eventsource',
-      packageName: 'eventsource-5',
-      method: 'POST',
-    }),
-    isNewer: true,
-  },
-  eventSource('undici', 'undici EventSource (GET)', ['undici'], { maker: 'undici' }),
+  eventSource(
+    { name: 'eventsource 3, GET', key: 'eventsource-3', packages: ['eventsource-3'] },
+    { maker: 'eventsource', packageName: 'eventsource-3' },
+  ),
+  eventSource(
+    { name: 'eventsource 4, GET', key: 'eventsource', packages: ['eventsource'] },
+    { maker: 'eventsource', packageName: 'eventsource' },
+  ),
+  eventSource(
+    { name: 'eventsource 4, POST', key: 'eventsource-post', packages: ['eventsource'] },
+    { maker: 'eventsource', packageName: 'eventsource', method: 'POST' },
+  ),
+  eventSource(
+    { name: 'eventsource 5, POST', key: 'eventsource-5', packages: ['eventsource-5'], isNewer: true },
+    { maker: 'eventsource', packageName: 'eventsource-5', method: 'POST' },
+  ),
+  eventSource({ name: 'undici EventSource, GET', key: 'undici', packages: ['undici'] }, { maker: 'undici' }),
   {
     name: '@microsoft/fetch-event-source',
     key: 'fetch-event-source',
     packages: ['@microsoft/fetch-event-source'],
     module: 'fetch-event-source',
-    settings: ['onopen', 'onerror', HEADER],
+    settings: [HEADER, 'onopen: throw if (!response.ok)', 'onerror: throw what onopen has thrown'],
   },
   {
     name: 'eventsource-client',
     key: 'eventsource-client',
     packages: ['eventsource-client'],
     module: 'eventsource-client',
-    settings: [...AT_THE_END, 'fetch: refused'],
+    settings: [HEADER, CLOSE_AT_DONE, 'fetch: source.close() if (!response.ok)'],
   },
-  eventSource('extended-eventsource', 'extended-eventsource (POST)', ['extended-eventsource'], {
-    maker: 'extended',
-    method: 'POST',
-  }),
-  eventSource('launchdarkly-eventsource', 'launchdarkly-eventsource (POST)', ['launchdarkly-eventsource'], {
-    maker: 'launchdarkly',
-    method: 'POST',
-  }),
-  eventSource('event-source-polyfill', 'event-source-polyfill (GET)', ['event-source-polyfill'], {
-    maker: 'polyfill',
-  }),
   eventSource(
-    'reconnecting-eventsource',
-    'reconnecting-eventsource (GET)',
-    ['reconnecting-eventsource', 'eventsource'],
+    { name: 'extended-eventsource, POST', key: 'extended-eventsource', packages: ['extended-eventsource'] },
+    { maker: 'extended', method: 'POST' },
+  ),
+  eventSource(
+    {
+      name: 'launchdarkly-eventsource, POST',
+      key: 'launchdarkly-eventsource',
+      packages: ['launchdarkly-eventsource'],
+    },
+    { maker: 'launchdarkly', method: 'POST' },
+  ),
+  eventSource(
+    { name: 'event-source-polyfill, GET', key: 'event-source-polyfill', packages: ['event-source-polyfill'] },
+    { maker: 'polyfill' },
+    [CLOSE_AT_DONE],
+  ),
+  eventSource(
+    {
+      name: 'reconnecting-eventsource, GET',
+      key: 'reconnecting-eventsource',
+      packages: ['reconnecting-eventsource', 'eventsource'],
+      reasons: { errors: 'the package tells no error before the first event, and tries again for ever' },
+    },
     { maker: 'reconnecting' },
+    [CLOSE_AT_DONE],
   ),
   {
     name: 'sse.js, xhr2',
     key: 'sse.js',
     packages: ['sse.js', 'xhr2'],
     module: 'sse-js',
-    settings: ["Accept: 'text/event-stream'", "'Idempotency-Key': …", ...AT_THE_END],
+    settings: ["headers: { Accept: 'text/event-stream', 'Idempotency-Key': … }", CLOSE_AT_DONE],
+    reasons: {
+      questions: '`xhr2` has the text of a response at its end only; a browser has each piece at once',
+    },
   },
   {
     name: 'fetch-event-stream',
@@ -190,11 +203,14 @@ export const READERS: readonly Client[] = [
     packages: ['parse-sse'],
     module: 'streams',
     options: { reader: 'parse-sse' },
-    settings: ['response.ok'],
+    settings: ['if (!response.ok) throw …'],
   },
 ];
 
-const OF_TRANSPORT = { settings: [HEADER], within: 'requestInit' };
+/** Clients of MCP. */
+const LOST = {
+  reasons: { cut: 'a lost response is no error before its time limit, which is 60 s by default' },
+};
 
 /** Those of AG-UI, A2A and MCP. */
 export const PROTOCOLS: readonly Client[] = [
@@ -205,6 +221,7 @@ export const PROTOCOLS: readonly Client[] = [
     module: 'ag-ui',
     options: { packageName },
     settings: [],
+    reasons: { cut: 'a second promise, which callers do not get, is rejected too' },
   })),
   ...(['json-rpc', 'rest'] as const).map((transport) => ({
     name: `@a2a-js/sdk 1, ${transport === 'rest' ? 'REST' : 'JSON-RPC'}`,
@@ -228,7 +245,8 @@ export const PROTOCOLS: readonly Client[] = [
     packages: ['@modelcontextprotocol/sdk'],
     module: 'mcp',
     options: { version: '2025-11-25' },
-    ...OF_TRANSPORT,
+    settings: [],
+    ...LOST,
   },
   {
     name: '@modelcontextprotocol/client',
@@ -236,21 +254,32 @@ export const PROTOCOLS: readonly Client[] = [
     packages: ['@modelcontextprotocol/client'],
     module: 'mcp',
     options: { version: '2026-07-28' },
-    ...OF_TRANSPORT,
+    settings: [],
+    ...LOST,
   },
   {
     name: '@langchain/mcp-adapters',
     key: 'langchain-mcp',
     packages: ['@langchain/mcp-adapters'],
     module: 'langchain-mcp',
-    settings: [HEADER],
+    settings: [],
+    ...LOST,
   },
   {
     name: '@mastra/mcp',
     key: 'mastra-mcp',
     packages: ['@mastra/mcp'],
     module: 'mastra-mcp',
-    ...OF_TRANSPORT,
+    settings: [HEADER],
+    within: 'requestInit',
+    ...LOST,
   },
-  { name: 'mcp-client', key: 'mcp-client', packages: ['mcp-client'], module: 'mcp-client', settings: [] },
+  {
+    name: 'mcp-client',
+    key: 'mcp-client',
+    packages: ['mcp-client'],
+    module: 'mcp-client',
+    settings: [],
+    ...LOST,
+  },
 ];

@@ -1,6 +1,6 @@
 /**
  * Readers with the interface of EventSource. They follow a run by its path; with `method` POST they send the query each
- * time. As their READMEs say, nothing closes them; when set, they are closed at `done`, and where a request is refused.
+ * time. As their READMEs say, nothing closes them; when set, they are closed at `done`.
  */
 import { bodyOf, headersOf, Reading, submitted } from './envelopes.mjs';
 import { MAKERS } from './event-sources.mjs';
@@ -27,7 +27,6 @@ export default async function create({ maker, packageName, method }) {
         if (isOver && isSet) source.close();
       };
       source.onerror = (error) => {
-        if (isSet && (error?.code ?? error?.status) >= 400) source.close();
         // Some tell the error before they are closed.
         setImmediate(() => {
           if (source.readyState === 2) reading.fail(new Error(error?.message ?? 'closed'));

@@ -4,11 +4,8 @@ import { MultiServerMCPClient } from '@langchain/mcp-adapters';
 export default function create() {
   return {
     can: ['files', 'abort'],
-    async ask({ url, key, text, files, isSet, signal }) {
-      const headers = {
-        authorization: `Bearer ${key}`,
-        ...(isSet && { 'Idempotency-Key': crypto.randomUUID() }),
-      };
+    async ask({ url, key, text, files, signal }) {
+      const headers = { authorization: `Bearer ${key}` };
       const client = new MultiServerMCPClient({ service: { transport: 'http', url: `${url}/mcp`, headers } });
       try {
         const [tool] = await client.getTools();

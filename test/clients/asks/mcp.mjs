@@ -36,11 +36,8 @@ export default async function create({ version }) {
   const connect = await CONNECT[version]();
   return {
     can: ['stream', 'files', 'abort', 'questions'],
-    async ask({ url, key, text, files, isSet, signal, onText }) {
-      const headers = {
-        authorization: `Bearer ${key}`,
-        ...(isSet && { 'Idempotency-Key': crypto.randomUUID() }),
-      };
+    async ask({ url, key, text, files, signal, onText }) {
+      const headers = { authorization: `Bearer ${key}` };
       const { client, call } = await connect(new URL('/mcp', url), { requestInit: { headers } });
       try {
         const onprogress = ({ message }) => onText(message ?? '');

@@ -72,7 +72,7 @@ export function rowsIn(text: string, table: string): string[][] {
 export function withRows(text: string, table: string, head: Head, rows: readonly string[][]): string {
   const headings = headingsOf(head);
   const lines = [headings, headings.map(() => '---'), ...rows].map((cells) => `| ${cells.join(' | ')} |`);
-  return replaced(text, table, lines.join('\n'));
+  return withText(text, table, lines.join('\n'));
 }
 
 /** The document with what each word of a table means, between the markers of its legend. */
@@ -84,7 +84,7 @@ export function withLegend(text: string, table: string, columns: Columns): strin
     const meanings = Object.entries(words).map(([word, meaning]) => `  - \`${word}\`: ${meaning}`);
     return [`- **${heading}**`, ...meanings];
   });
-  return replaced(text, `words of ${table}`, parts.join('\n'));
+  return withText(text, `words of ${table}`, parts.join('\n'));
 }
 
 /** The cells of rows that are others in a document. */
@@ -99,13 +99,15 @@ export function differences(text: string, table: string, head: Head, rows: reado
   });
 }
 
-function between(text: string, name: string): string {
+/** What is between the markers of a part of a document. */
+export function between(text: string, name: string): string {
   const [, inside] = pattern(name).exec(text) ?? [];
   if (inside === undefined) throw new Error(`The document has no <!-- ${name} --> … <!-- end -->.`);
   return inside;
 }
 
-function replaced(text: string, name: string, inside: string): string {
+/** The document with something else between the markers of a part. */
+export function withText(text: string, name: string, inside: string): string {
   between(text, name);
   return text.replace(pattern(name), () => `<!-- ${name} -->\n\n${inside}\n\n<!-- end -->`);
 }
