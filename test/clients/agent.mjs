@@ -8,7 +8,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { isApproved, message, QueryError, usage } from 'nest-agent-query';
 import { SENTENCE } from './sentences.mjs';
 
-const PATTERN = /\b(count|fail|failing|ask|read) ([\w-]+)/;
+const PATTERN = /\b(count|fail|failing|ask|read|turn) ([\w-]+)/;
 
 /** The cases whose runs need not wait. */
 const open = new Set();
@@ -55,6 +55,11 @@ const SCENARIOS = {
   async *read(id, { parts }) {
     tell('read', id, { digests: parts.flatMap((part) => part.sha256 ?? []) });
     yield message('Read.');
+  },
+
+  async *turn(id, { history }) {
+    tell('turned', id, { turns: history.length });
+    yield message('Noted.');
   },
 };
 

@@ -28,9 +28,10 @@ const NONE = '–';
  */
 export async function cellsOf(tried) {
   const can = new Set(tried.asker.can);
-  const [counted, files, failures, resets, abort, questions] = await Promise.all([
+  const [counted, files, turns, failures, resets, abort, questions] = await Promise.all([
     countedCells(tried, can),
     can.has('files') ? filesCell(tried) : NONE,
+    turnsCell(tried, can),
     failed(tried, can),
     lost(tried, can),
     can.has('abort') ? abortCell(tried) : NONE,
@@ -41,6 +42,7 @@ export async function cellsOf(tried) {
   return {
     ...counted,
     files,
+    turns,
     errors: errorsCell(failures),
     cut: cut.cell,
     runs: again.length > 0 ? `again: ${again.join(', ')}` : 'once',
@@ -82,6 +84,27 @@ async function filesCell(tried) {
     }),
   );
   return read.flat().join(', ') || 'none';
+}
+
+/** A second question: within a session, or as the client itself continues a conversation. */
+async function turnsCell(tried, can) {
+  if (can.has('sessions')) {
+    const session = crypto.randomUUID();
+    await askedOnce(tried, 'turn', { session });
+    const second = await askedOnce(tried, 'turn2', { session });
+    return second.turnsOf(second.id) === 1 ? 'yes' : 'no';
+  }
+  if (!can.has('turns')) return NONE;
+  const name = `${tried.label}-second`.replace(/\W+/g, '-');
+  const one = await askedOnce(tried, 'turn', { second: `turn ${name}` });
+  return one.turnsOf(name) === 1 ? 'yes' : 'no';
+}
+
+async function askedOnce(tried, name, order) {
+  const one = await OneCase.begin(tried, name, { scenario: 'turn', ...order });
+  await one.ended();
+  one.stop();
+  return one;
 }
 
 /** Lets the agent fail, and the service refuse. */

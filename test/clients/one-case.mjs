@@ -48,6 +48,11 @@ export class OneCase {
     return this.#service.told('read', this.id).flatMap(({ digests }) => digests);
   }
 
+  /** How many earlier turns the agent got with the query of another case, which may be this one. */
+  turnsOf(id) {
+    return this.#service.told('turned', id).at(-1)?.turns;
+  }
+
   get shown() {
     return this.answer.pieces.join('');
   }

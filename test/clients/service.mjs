@@ -48,7 +48,7 @@ export class Service {
       stream.setEncoding('utf8').on('data', (text) => (this.output += text));
   }
 
-  /** What the agent has told of a case: `begun`, `aborted`, `read` or `ended`. */
+  /** What the agent has told of a case: `begun`, `aborted`, `read`, `turned` or `ended`. */
   told(what, id) {
     return this.#told.filter((each) => each.what === what && each.id === id);
   }

@@ -1,5 +1,8 @@
 import type { Head } from '../matrix/proxies/table.js';
-import { type Client, MODELS, PROTOCOLS, READERS } from './programs.js';
+import { MODELS } from './models.js';
+import type { Client } from './programs.js';
+import { PROTOCOLS } from './protocols.js';
+import { READERS } from './readers.js';
 import { COLUMNS } from './words.js';
 
 /** The tables of docs/clients.md, by the names of their markers. */

@@ -37,6 +37,14 @@ export const COLUMNS: Record<string, Column> = {
       ...NONE,
     },
   },
+  turns: {
+    heading: 'Second turn',
+    words: {
+      yes: 'with a second question, the agent gets this one alone, and the first with its answer as history',
+      no: 'it gets something else, or there is an error',
+      ...NONE,
+    },
+  },
   errors: {
     heading: 'Errors shown',
     words: {

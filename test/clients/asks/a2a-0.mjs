@@ -8,12 +8,13 @@ import {
 
 export default function create() {
   return {
-    can: ['stream', 'files', 'whole', 'abort', 'questions', 'usage'],
-    async ask({ url, key, text, files, whole, approve, signal, onText }) {
+    can: ['stream', 'files', 'sessions', 'whole', 'abort', 'questions', 'usage'],
+    async ask({ url, key, text, session, files, whole, approve, signal, onText }) {
       const client = await new ClientFactory(optionsFor(key)).createFromUrl(url);
       const parts = [{ kind: 'text', text }, ...files.map(partOf)];
-      if (whole) return textOf(await client.sendMessage(messageOf(parts), { signal }));
-      const told = await streamed(client.sendMessageStream(messageOf(parts), { signal }), onText);
+      const more = session && { contextId: session };
+      if (whole) return textOf(await client.sendMessage(messageOf(parts, more), { signal }));
+      const told = await streamed(client.sendMessageStream(messageOf(parts, more), { signal }), onText);
       if (!approve) return told;
       const answers = told.requests.map(({ id }) => ({ id, outcome: 'answered', value: { approved: true } }));
       const answer = messageOf([{ kind: 'data', data: { answers } }], { taskId: told.taskId });

@@ -13,8 +13,8 @@ const { TASK_STATE_FAILED: FAILED, TASK_STATE_COMPLETED: COMPLETED } = TaskState
 
 export default function create({ transport }) {
   return {
-    can: ['stream', 'files', 'whole', 'abort', 'questions', 'usage'],
-    async ask({ url, key, text, files, whole, approve, signal, onText }) {
+    can: ['stream', 'files', 'sessions', 'whole', 'abort', 'questions', 'usage'],
+    async ask({ url, key, text, session, files, whole, approve, signal, onText }) {
       const fetchImpl = (input, init) =>
         fetch(input, {
           ...init,
@@ -25,8 +25,9 @@ export default function create({ transport }) {
         cardResolver: new DefaultAgentCardResolver({ fetchImpl }),
       }).createFromUrl(url);
       const parts = [{ text }, ...files.map(partOf)];
-      if (whole) return textOf(await client.sendMessage(messageOf(parts), { signal }));
-      const told = await streamed(client.sendMessageStream(messageOf(parts), { signal }), onText);
+      const more = session && { contextId: session };
+      if (whole) return textOf(await client.sendMessage(messageOf(parts, more), { signal }));
+      const told = await streamed(client.sendMessageStream(messageOf(parts, more), { signal }), onText);
       if (!approve) return told;
       const answers = told.requests.map(({ id }) => ({ id, outcome: 'answered', value: { approved: true } }));
       const answer = messageOf([{ data: { answers } }], { taskId: told.taskId });

@@ -4,13 +4,17 @@
 export default async function create({ packageName }) {
   const { HttpAgent } = await import(packageName);
   return {
-    can: ['stream', 'files', 'abort', 'questions', 'usage'],
-    async ask({ url, key, text, files, approve, signal, onText }) {
+    can: ['stream', 'files', 'turns', 'abort', 'questions', 'usage'],
+    async ask({ url, key, text, second, files, approve, signal, onText }) {
       const agent = new HttpAgent({ url: `${url}/ag-ui`, headers: { authorization: `Bearer ${key}` } });
       signal.addEventListener('abort', () => agent.abortRun());
       const content = files.length > 0 ? [{ type: 'text', text }, ...files.map(partOf)] : text;
       agent.addMessage({ id: crypto.randomUUID(), role: 'user', content });
       const told = await run(agent, {}, onText);
+      if (second) {
+        agent.addMessage({ id: crypto.randomUUID(), role: 'user', content: second });
+        return run(agent, {}, onText);
+      }
       if (!approve) return told;
       const resume = told.interrupts.map(({ id }) => ({
         interruptId: id,

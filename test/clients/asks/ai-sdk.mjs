@@ -8,8 +8,16 @@ export default async function create({ ai, provider, api }) {
   const sdk = await import(ai);
   const makers = await import(provider);
   return {
-    can: ['stream', 'files', 'whole', 'abort', 'usage', ...(api === 'responses' ? ['questions'] : [])],
-    async ask({ url, key, text, files, whole, isSet, approve, signal, onText }) {
+    can: [
+      'stream',
+      'files',
+      'turns',
+      'whole',
+      'abort',
+      'usage',
+      ...(api === 'responses' ? ['questions'] : []),
+    ],
+    async ask({ url, key, text, second, files, whole, isSet, approve, signal, onText }) {
       const baseURL = `${url}/v1`;
       const model = modelOf(makers, api, { name: 'agent', apiKey: key, baseURL, includeUsage: true });
       const content = [{ type: 'text', text }, ...files.map(partOf)];
@@ -18,8 +26,8 @@ export default async function create({ ai, provider, api }) {
       const options = { model, messages, headers, abortSignal: signal };
       if (whole) return wholeOf(await sdk.generateText(options));
       const told = await streamed(sdk, options, onText);
-      if (!approve) return told;
-      messages.push(...told.messages, approvalOf(told.asked));
+      if (!approve && !second) return told;
+      messages.push(...told.messages, second ? { role: 'user', content: second } : approvalOf(told.asked));
       return streamed(sdk, { ...options, headers: {} }, onText);
     },
   };

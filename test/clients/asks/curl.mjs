@@ -4,7 +4,7 @@ import { bodyOf, headersOf, Reading } from './envelopes.mjs';
 
 export default function create() {
   return {
-    can: ['stream', 'files', 'abort', 'usage'],
+    can: ['stream', 'files', 'sessions', 'abort', 'usage'],
     async ask(order) {
       const reading = new Reading(order);
       const headers = Object.entries(headersOf(order)).flatMap(([name, value]) => [

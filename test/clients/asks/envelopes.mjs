@@ -1,9 +1,10 @@
 /** What a program does that reads the stream of the endpoint with a reader of others. */
 
 /** The body of a query. */
-export function bodyOf({ text, files }) {
+export function bodyOf({ text, files, session }) {
   const parts = files.map((file) => ({ type: 'file', ...file }));
-  return JSON.stringify({ parts: [{ type: 'text', text }, ...parts] });
+  const kwargs = session && { kwargs: { session_id: session } };
+  return JSON.stringify({ parts: [{ type: 'text', text }, ...parts], ...kwargs });
 }
 
 /** The headers of a query. */

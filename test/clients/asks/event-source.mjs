@@ -12,7 +12,7 @@ import { MAKERS } from './event-sources.mjs';
 export default async function create({ maker, packageName, method }) {
   const make = await MAKERS[maker](packageName);
   return {
-    can: ['stream', 'abort', 'questions', 'usage', ...(method === 'POST' ? ['files'] : [])],
+    can: ['stream', 'sessions', 'abort', 'questions', 'usage', ...(method === 'POST' ? ['files'] : [])],
     async ask(order) {
       const path = method === 'POST' ? '/query' : await submitted(order);
       const reading = new Reading(order);

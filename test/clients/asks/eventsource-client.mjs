@@ -4,7 +4,7 @@ import { bodyOf, headersOf, Reading } from './envelopes.mjs';
 
 export default function create() {
   return {
-    can: ['stream', 'files', 'abort', 'questions', 'usage'],
+    can: ['stream', 'files', 'sessions', 'abort', 'questions', 'usage'],
     ask(order) {
       const reading = new Reading(order);
       const source = createEventSource({

@@ -7,7 +7,7 @@ const { fetchEventSource } = await import('@microsoft/fetch-event-source');
 
 export default function create() {
   return {
-    can: ['stream', 'files', 'abort', 'questions', 'usage'],
+    can: ['stream', 'files', 'sessions', 'abort', 'questions', 'usage'],
     ask(order) {
       const reading = new Reading(order);
       const { signal, isSet } = order;

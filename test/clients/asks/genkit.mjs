@@ -8,18 +8,19 @@ logger.setLogLevel('error');
 
 export default function create() {
   return {
-    can: ['stream', 'files', 'whole', 'usage', 'abort'],
-    async ask({ url, key, text, files, whole, isSet, signal, onText }) {
-      const defaultHeaders = isSet ? { 'Idempotency-Key': crypto.randomUUID() } : {};
-      const settings = { name: 'service', apiKey: key, baseURL: `${url}/v1`, defaultHeaders };
-      const ai = genkit({ plugins: [openAICompatible(settings)] });
+    can: ['stream', 'files', 'turns', 'whole', 'usage', 'abort'],
+    async ask({ url, key, text, second, files, whole, isSet, signal, onText }) {
+      const settings = { name: 'service', apiKey: key, baseURL: `${url}/v1` };
+      const ai = genkit({ plugins: [openAICompatible({ ...settings, ...(isSet && { maxRetries: 0 }) })] });
       const prompt = [{ text }, ...files.map(partOf)];
       const request = { model: compatOaiModelRef({ name: 'service/agent' }), prompt, abortSignal: signal };
       if (whole) return toldBy(await ai.generate(request));
       const { stream, response } = ai.generateStream(request);
       response.catch(() => undefined);
       for await (const chunk of stream) if (chunk.text) onText(chunk.text);
-      return toldBy(await response);
+      if (!second) return toldBy(await response);
+      const { messages } = await response;
+      return toldBy(await ai.generate({ ...request, messages, prompt: second }));
     },
   };
 }

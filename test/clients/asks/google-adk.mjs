@@ -5,30 +5,32 @@ import { optionsFor } from './a2a-0.mjs';
 
 export default function create() {
   return {
-    can: ['stream', 'files', 'abort'],
-    async ask({ url, key, text, files, signal, onText }) {
+    can: ['stream', 'files', 'turns', 'abort'],
+    async ask({ url, key, text, second, files, signal, onText }) {
       const clientFactory = new ClientFactory(optionsFor(key));
       const agent = new RemoteA2AAgent({ name: 'agent', agentCard: url, clientFactory });
       const runner = new InMemoryRunner({ agent, appName: 'app' });
       const { id: sessionId } = await runner.sessionService.createSession({ appName: 'app', userId: 'user' });
       const parts = [{ text }, ...files.map(partOf)];
-      const newMessage = { role: 'user', parts };
-      let all = '';
-      for await (const event of runner.runAsync({
-        userId: 'user',
-        sessionId,
-        newMessage,
-        abortSignal: signal,
-      })) {
-        if (event.errorMessage) throw new Error(event.errorMessage);
-        const piece = (event.content?.parts ?? []).map((part) => part.text ?? '').join('');
-        if (!piece) continue;
-        if (event.partial !== false) onText(piece);
-        all += piece;
-      }
-      return { text: all };
+      const conversation = { userId: 'user', sessionId, abortSignal: signal };
+      const answer = await answerTo(runner, { ...conversation, newMessage: { role: 'user', parts } }, onText);
+      if (!second) return answer;
+      const newMessage = { role: 'user', parts: [{ text: second }] };
+      return answerTo(runner, { ...conversation, newMessage }, onText);
     },
   };
+}
+
+async function answerTo(runner, query, onText) {
+  let all = '';
+  for await (const event of runner.runAsync(query)) {
+    if (event.errorMessage) throw new Error(event.errorMessage);
+    const piece = (event.content?.parts ?? []).map((part) => part.text ?? '').join('');
+    if (!piece) continue;
+    onText(piece);
+    all += piece;
+  }
+  return { text: all };
 }
 
 const partOf = ({ name, mimeType, base64 }) => ({

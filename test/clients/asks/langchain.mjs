@@ -1,30 +1,37 @@
 /** `ChatOpenAI` of `@langchain/openai`: `stream` and `invoke`. */
-import { HumanMessage } from '@langchain/core/messages';
+import { AIMessage, HumanMessage } from '@langchain/core/messages';
 import { ChatOpenAI } from '@langchain/openai';
 
 export default function create({ api }) {
   return {
-    can: ['stream', 'files', 'whole', 'abort', 'usage'],
-    async ask({ url, key, text, files, whole, isSet, signal, onText }) {
+    can: ['stream', 'files', 'turns', 'whole', 'abort', 'usage'],
+    async ask({ url, key, text, second, files, whole, isSet, signal, onText }) {
       const model = new ChatOpenAI({
         model: 'agent',
         apiKey: key,
         useResponsesApi: api === 'responses',
-        configuration: { baseURL: `${url}/v1`, ...(isSet && { defaultHeaders: oneRun() }) },
+        configuration: { baseURL: `${url}/v1` },
+        ...(isSet && { maxRetries: 0 }),
       });
       const contentBlocks = [{ type: 'text', text }, ...files.map(partOf)];
-      if (whole) return toldBy(await model.invoke([new HumanMessage({ contentBlocks })], { signal }));
-      let all;
-      for await (const chunk of await model.stream([new HumanMessage({ contentBlocks })], { signal })) {
-        if (chunk.text) onText(chunk.text);
-        all = all ? all.concat(chunk) : chunk;
-      }
-      return all ? toldBy(all) : { text: '' };
+      const messages = [new HumanMessage({ contentBlocks })];
+      if (whole) return toldBy(await model.invoke(messages, { signal }));
+      const answer = await streamed(model, messages, signal, onText);
+      if (!second) return toldBy(answer);
+      messages.push(answer, new HumanMessage(second));
+      return toldBy(await streamed(model, messages, signal, onText));
     },
   };
 }
 
-const oneRun = () => ({ 'Idempotency-Key': crypto.randomUUID() });
+async function streamed(model, messages, signal, onText) {
+  let all;
+  for await (const chunk of await model.stream(messages, { signal })) {
+    if (chunk.text) onText(chunk.text);
+    all = all ? all.concat(chunk) : chunk;
+  }
+  return all ?? new AIMessage('');
+}
 
 /** The standard content of LangChain. */
 const partOf = ({ name, mimeType, base64 }) => ({

@@ -1,10 +1,11 @@
 /** @mastra/mcp: the tools of a server. */
 import { MCPClient } from '@mastra/mcp';
+import { argumentsOf } from './tool-arguments.mjs';
 
 export default function create() {
   return {
-    can: ['files', 'questions'],
-    async ask({ url, key, id, text, files, isSet }) {
+    can: ['files', 'sessions', 'questions'],
+    async ask({ url, key, id, text, session, files, isSet }) {
       const headers = {
         authorization: `Bearer ${key}`,
         ...(isSet && { 'Idempotency-Key': crypto.randomUUID() }),
@@ -17,7 +18,7 @@ export default function create() {
           content: { approved: true },
         }));
         const { service_query: tool } = await client.getTools();
-        const result = await tool.execute({ context: { text, files } });
+        const result = await tool.execute({ context: argumentsOf({ text, session, files }) });
         if (result.isError) throw new Error(result.content[0].text);
         return { text: result.content.map((content) => content.text ?? '').join('') };
       } finally {

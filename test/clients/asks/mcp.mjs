@@ -1,4 +1,5 @@
 /** The official clients of MCP: @modelcontextprotocol/sdk 1 (2025-11-25) and @modelcontextprotocol/client 2 (2026-07-28). */
+import { argumentsOf } from './tool-arguments.mjs';
 
 const INFO = { name: 'clients', version: '1.0.0' };
 const CAPABILITIES = { capabilities: { elicitation: { form: {} } } };
@@ -35,13 +36,16 @@ const CONNECT = {
 export default async function create({ version }) {
   const connect = await CONNECT[version]();
   return {
-    can: ['stream', 'files', 'abort', 'questions'],
-    async ask({ url, key, text, files, signal, onText }) {
+    can: ['stream', 'files', 'sessions', 'abort', 'questions'],
+    async ask({ url, key, text, session, files, signal, onText }) {
       const headers = { authorization: `Bearer ${key}` };
       const { client, call } = await connect(new URL('/mcp', url), { requestInit: { headers } });
       try {
         const onprogress = ({ message }) => onText(message ?? '');
-        const result = await call({ name: 'query', arguments: { text, files } }, { signal, onprogress });
+        const result = await call(
+          { name: 'query', arguments: argumentsOf({ text, session, files }) },
+          { signal, onprogress },
+        );
         if (result.isError) throw new Error(result.content[0].text);
         return { text: result.content.map((content) => content.text ?? '').join('') };
       } finally {

@@ -3,15 +3,15 @@ import { AgentQueryClient } from 'nest-agent-query-client';
 
 export default function create() {
   return {
-    can: ['stream', 'files', 'abort', 'questions', 'usage'],
-    async ask({ url, key, text, files, approve, signal, onText }) {
+    can: ['stream', 'files', 'sessions', 'abort', 'questions', 'usage'],
+    async ask({ url, key, text, session, files, approve, signal, onText }) {
       const client = new AgentQueryClient({ baseUrl: url, headers: { authorization: `Bearer ${key}` } });
       const contents = files.map(({ name, mimeType, base64 }) => ({
         name,
         mimeType,
         content: Buffer.from(base64, 'base64'),
       }));
-      const answer = client.ask(text, { files: contents, signal });
+      const answer = client.ask(text, { files: contents, sessionId: session, signal });
       for await (const { type, data } of answer) {
         if (type === 'message') onText(data.content);
         if (type === 'input_required' && approve) await answer.respond(answer.requests.map(approvalOf));

@@ -14,17 +14,18 @@ setTracingDisabled(true);
 export default function create({ api }) {
   const Model = api === 'chat' ? OpenAIChatCompletionsModel : OpenAIResponsesModel;
   return {
-    can: ['stream', 'files', 'whole', 'abort', 'usage'],
-    async ask({ url, key, text, files, whole, isSet, signal, onText }) {
-      const defaultHeaders = isSet ? { 'Idempotency-Key': crypto.randomUUID() } : {};
-      const model = new Model(new OpenAI({ baseURL: `${url}/v1`, apiKey: key, defaultHeaders }), 'agent');
+    can: ['stream', 'files', 'turns', 'whole', 'abort', 'usage'],
+    async ask({ url, key, text, second, files, whole, isSet, signal, onText }) {
+      const client = new OpenAI({ baseURL: `${url}/v1`, apiKey: key, ...(isSet && { maxRetries: 0 }) });
+      const model = new Model(client, 'agent');
       const input = [{ role: 'user', content: contentOf(text, files) }];
       const agent = new Agent({ name: 'Agent', model });
       if (whole) return toldBy(await run(agent, input, { signal }));
       const result = await run(agent, input, { signal, stream: true });
       for await (const piece of result.toTextStream()) onText(piece);
       await result.completed;
-      return toldBy(result);
+      if (!second) return toldBy(result);
+      return toldBy(await run(agent, [...result.history, { role: 'user', content: second }], { signal }));
     },
   };
 }

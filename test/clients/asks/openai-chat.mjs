@@ -3,11 +3,15 @@ import { chatContent } from './contents.mjs';
 const APPROVAL = { type: 'function', function: { name: 'request_approval', parameters: {} } };
 
 /** Asks by Chat Completions, and approves what is asked. */
-export async function ask(client, { text, files, whole, approve, onText }, options) {
+export async function ask(client, { text, second, files, whole, approve, onText }, options) {
   const messages = [{ role: 'user', content: chatContent(text, files) }];
   const body = { model: 'agent', messages, ...(approve && { tools: [APPROVAL] }) };
   if (whole) return wholeOf(await client.chat.completions.create(body, options));
   const told = await streamed(client, body, options, onText);
+  if (second) {
+    messages.push({ role: 'assistant', content: told.text }, { role: 'user', content: second });
+    return streamed(client, body, { signal: options.signal }, onText);
+  }
   if (!approve) return told;
   const { calls } = told;
   messages.push({ role: 'assistant', content: null, tool_calls: calls });

@@ -1,16 +1,17 @@
 import { responsesContent } from './contents.mjs';
 
 /** Asks by Responses, and approves what is asked. */
-export async function ask(client, { text, files, whole, approve, onText }, options) {
+export async function ask(client, { text, second, files, whole, approve, onText }, options) {
   const body = { model: 'agent', input: [{ role: 'user', content: responsesContent(text, files) }] };
   if (whole) return wholeOf(await client.responses.create(body, options));
   const told = await streamed(client, body, options, onText);
+  const more = { model: 'agent', previous_response_id: told.response.id };
+  if (second) return streamed(client, { ...more, input: second }, { signal: options.signal }, onText);
   if (!approve) return told;
   const input = told.response.output
     .filter(({ type }) => type === 'mcp_approval_request')
     .map(({ id }) => ({ type: 'mcp_approval_response', approval_request_id: id, approve: true }));
-  const next = { model: 'agent', previous_response_id: told.response.id, input };
-  return streamed(client, next, { signal: options.signal }, onText);
+  return streamed(client, { ...more, input }, { signal: options.signal }, onText);
 }
 
 async function streamed(client, body, options, onText) {

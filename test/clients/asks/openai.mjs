@@ -5,7 +5,7 @@ export default async function create({ packageName, api }) {
   const { default: OpenAI } = await import(packageName);
   const { ask } = await import(`./openai-${api}.mjs`);
   return {
-    can: ['stream', 'files', 'whole', 'abort', 'questions', 'usage'],
+    can: ['stream', 'files', 'turns', 'whole', 'abort', 'questions', 'usage'],
     ask({ url, key, ...order }) {
       const client = new OpenAI({ baseURL: `${url}/v1`, apiKey: key });
       const headers = order.isSet ? { 'Idempotency-Key': crypto.randomUUID() } : {};

@@ -7,7 +7,7 @@ globalThis.XMLHttpRequest = createRequire(import.meta.url)('xhr2');
 
 export default function create() {
   return {
-    can: ['stream', 'files', 'abort', 'questions', 'usage'],
+    can: ['stream', 'files', 'sessions', 'abort', 'questions', 'usage'],
     ask(order) {
       const reading = new Reading(order);
       const { isSet } = order;

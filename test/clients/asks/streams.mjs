@@ -20,7 +20,7 @@ const READERS = {
 export default async function create({ reader }) {
   const read = await READERS[reader]();
   return {
-    can: ['stream', 'files', 'abort', 'questions', 'usage'],
+    can: ['stream', 'files', 'sessions', 'abort', 'questions', 'usage'],
     async ask(order) {
       const reading = new Reading(order);
       const { signal, isSet } = order;
