@@ -8,6 +8,10 @@ import { describeOnOneAdapter, type Host, startHost } from '../support/host.js';
 
 const PICTURE = 'data:image/png;base64,YQ==';
 
+/** Of a run that does not exist. */
+const ITEM = 'msg_00000000-0000-4000-8000-000000000000_0';
+const CALL = ITEM.replace('msg', 'call');
+
 /** A message of A2A, with each member that is read. */
 const MESSAGE = {
   message: {
@@ -60,6 +64,11 @@ const BODIES: Record<string, object> = {
   '/v1/responses': {
     input: [
       { role: 'user', content: [{ type: 'input_image', image_url: PICTURE }] },
+      { role: 'user', content: [{ type: 'image_url', image_url: { url: PICTURE } }] },
+      { type: 'function_call', id: 'fc_1', call_id: 'call_1', name: 'f', arguments: '{}' },
+      { type: 'function_call_output', call_id: CALL, output: '' },
+      { type: 'mcp_approval_response', approval_request_id: 'mcpr_1', approve: true, reason: 'x' },
+      { type: 'message', id: ITEM, role: 'assistant', content: [{ type: 'output_text', text: 'Hi' }] },
       { type: 'message', role: 'user', content: 'Hi' },
     ],
     tools: [{ type: 'function', name: 'f', parameters: {} }],
@@ -69,9 +78,20 @@ const BODIES: Record<string, object> = {
     reasoning: {},
     kwargs: {},
   },
+  '/v1/responses?reference': {
+    input: [
+      { type: 'item_reference', id: ITEM },
+      { role: 'user', content: 'Hi' },
+    ],
+    previous_response_id: 'resp_1',
+    store: true,
+  },
   '/v1/chat/completions': {
     messages: [
       { role: 'system', content: 'S' },
+      { role: 'assistant', content: null, refusal: 'No', tool_calls: [{ id: 'c' }] },
+      { role: 'tool', tool_call_id: 'c', content: [{ type: 'text', text: 'x' }] },
+      { role: 'function', name: 'f', content: 'x' },
       { role: 'user', content: [{ type: 'file', file: { file_data: 'YQ==', filename: 'a' } }] },
       { role: 'user', content: [{ type: 'image_url', image_url: { url: PICTURE } }] },
     ],

@@ -85,6 +85,9 @@ describeOnOneAdapter('What a run asks, as OpenAI has it, on %s', (adapter) => {
     ).json<{ error: object }>();
     expect(wrong.error).toMatchObject({ param: 'input[1].call_id' });
     const second = await respond(host.url, answers, { previous_response_id: first.id });
+    // Instructions behind it are no newer question, and references before it need not be read.
+    const told = [{ type: 'item_reference', id: first.output[0]!.id }, ...answers];
+    expect((await respond(host.url, [...told, { role: 'developer', content: 'Hm' }])).id).toBe(second.id);
     const approval = {
       id: `mcpr_${runId}_refund-881`,
       type: 'mcp_approval_request',
@@ -190,6 +193,8 @@ describeOnOneAdapter('What a run asks, as OpenAI has it, on %s', (adapter) => {
     messages.push(said);
     for (const [index, content] of ['2', 'Q1'].entries())
       messages.push({ role: 'tool', tool_call_id: said.tool_calls[index]!.id, content });
+    // Instructions behind the results are no newer question.
+    messages.push({ role: 'system', content: 'Hm' });
     const answered = await post(host.url, 'chat/completions', { messages, tools, stream: true });
     expect(await answered.whole()).toContain('"delta":{"content":"[{\\"content\\":\\"2\\"},\\"Q1\\"]"}');
   });
