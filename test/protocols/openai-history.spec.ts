@@ -122,6 +122,16 @@ describeOnOneAdapter('The history of a response of OpenAI on %s', (adapter) => {
     expect((await toldOf(more)).history).toEqual([...second.history, ['x', 'y']]);
   });
 
+  it('is that of a reference also for a response that is not stored, or that names no session', async () => {
+    const input = [user('one'), ...references(await respond(host.url, 'one')), user('two')];
+    const [{ session }] = told as [Told];
+    for (const body of [{ store: false }, { kwargs: { session_id: '' } }, { kwargs: { session_id: null } }])
+      expect((await toldOf(input, body)).history).toEqual([['one', 'answer to one']]);
+    expect(told[1]!.session).toBe(session);
+    const wrong = await refusalOf(input, { kwargs: { session_id: 1 } });
+    expect(wrong).toMatchObject({ param: 'kwargs.session_id' });
+  });
+
   it('ends with what stands for the assistant or a tool, and has the texts before that', async () => {
     const call = { call_id: 'call_1', name: 'f', arguments: '{}' };
     const items = [

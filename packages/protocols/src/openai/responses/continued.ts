@@ -37,15 +37,17 @@ export class Continued {
     { previous, conversation, isStored }: ResponseRequest,
     { before, named, key }: { before: readonly InputItem[]; named: unknown; key: string | undefined },
   ): Promise<Place> {
-    const items = new PastItems(this.#agent, owner, before, isStored);
+    const given = conversation ?? named ?? undefined;
+    const items = new PastItems(this.#agent, owner, before, isStored && given !== '');
     if (previous !== undefined) return this.#after(owner, items, key, await this.#previous(owner, previous));
     // Such a conversation exists before its first response.
     if (conversation?.startsWith('conv_')) await this.#agent.session(owner, conversation, 0, 1);
-    const given = conversation ?? named;
-    if (typeof given === 'string' && given !== '')
-      return { session: given, options: {}, known: (await items.knownIn(given)).count };
-    const session = given === undefined || given === null ? await items.session() : undefined;
-    if (session !== undefined) return this.#after(owner, items, key, { session });
+    const isNamed = typeof given === 'string' && given !== '';
+    if (isNamed) return { session: given, options: {}, known: (await items.knownIn(given)).count };
+    const session = await items.session();
+    // What is no name of a session is refused with the query.
+    const isNone = given === undefined || given === '';
+    if (session !== undefined && isNone) return this.#after(owner, items, key, { session });
     return { session: given ?? (isStored ? newSession(key) : undefined), options: {}, known: 0 };
   }
 
