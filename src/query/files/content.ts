@@ -53,6 +53,11 @@ export class BodyContent {
     return typeOfHead(await this.#head());
   }
 
+  /** Stands for the content in the JSON of a body. */
+  toJSON(): string {
+    return this.sha256;
+  }
+
   /** Frees the memory or removes the temporary file. Can be called again. */
   async discard(): Promise<void> {
     const { source } = this;

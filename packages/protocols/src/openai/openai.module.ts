@@ -4,6 +4,7 @@ import { Chats } from './chat/chats.js';
 import { Conversations } from './conversations/conversations.js';
 import { OpenAiController } from './openai.controller.js';
 import { openAiPaths } from './paths.js';
+import { Repeats } from './repeats/repeats.js';
 import { Continued } from './responses/continued.js';
 import { Responses } from './responses/responses.js';
 
@@ -13,7 +14,7 @@ import { Responses } from './responses/responses.js';
  * @example
  * imports: [QueryModule.forRoot({ handler: MyHandler }), OpenAiModule.forRoot()];
  */
-@Module({ providers: [Chats, Continued, Conversations, Responses] })
+@Module({ providers: [Chats, Continued, Conversations, Repeats, Responses] })
 export class OpenAiModule {
   /** Returns its routes at the paths of the defaults, after a prefix such as `/api`: the `paths` of an OpenAPI document. */
   static readonly paths = openAiPaths;

@@ -1,5 +1,4 @@
 import { Injectable } from '@nestjs/common';
-import type { RunStream, RunView } from 'nest-agent-query';
 import {
   EventStream,
   type HostRequest,
@@ -13,20 +12,18 @@ import { answerFailed } from '../answer/run-error.js';
 import { answerRun } from '../asking/answering.js';
 import { modelOf } from '../model.js';
 import { sentAlong } from '../request/conversation.js';
+import { type Begun, Repeats } from '../repeats/repeats.js';
 import { madeQuery } from '../request/made-query.js';
 import { ChatForm } from './chat-form.js';
 import { CHAT_PLACES, chatQuery, type ChatRequest, chatRequest } from './chat-request.js';
 
-interface Begun {
-  run: RunView;
-  stream: RunStream;
-  leg: number;
-}
-
 /** `{path}/chat/completions`. A client sends the whole conversation with each request. */
 @Injectable()
 export class Chats {
-  constructor(private readonly view: View) {}
+  constructor(
+    private readonly view: View,
+    private readonly repeats: Repeats,
+  ) {}
 
   async create(request: HostRequest, response: HostResponse): Promise<unknown> {
     return this.view.endpoint.withBody(request, CHAT_PLACES, async (body, owner) => {
@@ -34,7 +31,9 @@ export class Chats {
       const begun =
         asked.answers.length > 0
           ? await this.#answer(owner, asked, response)
-          : await this.#submit(owner, asked, body, request);
+          : await this.repeats.once({ request, response, owner, body }, () =>
+              this.#submit(owner, asked, body, request),
+            );
       // The reply may wait long for the run.
       await body.release();
       return this.#reply(asked, begun, response);

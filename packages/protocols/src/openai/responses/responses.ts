@@ -1,5 +1,5 @@
 import { Injectable } from '@nestjs/common';
-import { QueryError, type RunStream, type RunView } from 'nest-agent-query';
+import { QueryError, type RunView } from 'nest-agent-query';
 import {
   EventStream,
   type HostRequest,
@@ -16,6 +16,7 @@ import { answerRun } from '../asking/answering.js';
 import { modelOf } from '../model.js';
 import { notFound } from '../refusals.js';
 import { sentAlong } from '../request/conversation.js';
+import { type Begun, Repeats } from '../repeats/repeats.js';
 import { madeQuery } from '../request/made-query.js';
 import { secondsOf } from '../seconds.js';
 import { ResponseForm } from './response-form.js';
@@ -24,13 +25,6 @@ import { RESPONSE_PLACES, type ResponseRequest, responseQuery, responseRequest }
 import { Continued } from './continued.js';
 
 type Json = Record<string, unknown>;
-
-/** A run that a request has submitted or answered. */
-interface Begun {
-  run: RunView;
-  stream: RunStream;
-  leg: number;
-}
 
 /** How a response is retrieved. */
 export interface Retrieval {
@@ -45,6 +39,7 @@ export class Responses {
   constructor(
     private readonly view: View,
     private readonly continued: Continued,
+    private readonly repeats: Repeats,
   ) {}
 
   async create(request: HostRequest, response: HostResponse): Promise<EventStream | JsonPieces> {
@@ -53,7 +48,9 @@ export class Responses {
       const begun =
         asked.answers.length > 0
           ? await this.#answer(owner, asked, response)
-          : await this.#submit(owner, asked, body, request);
+          : await this.repeats.once({ request, response, owner, body }, () =>
+              this.#submit(owner, asked, body, request),
+            );
       // The reply may wait long for the run.
       await body.release();
       return this.#reply(asked, begun, response);
