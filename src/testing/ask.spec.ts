@@ -147,7 +147,7 @@ describeOnOneAdapter('ask on %s', (adapter) => {
     const asking = ask(app, 'Hello');
     const call = await handler.call(1);
     await eventually(() => clock.left('keepAliveMs').length === 1);
-    await clock.advance(20_000);
+    await clock.advance(8_000);
     call.finish();
     expect((await asking).body).toMatch(/^retry: 1000\n:\n:\nid: /);
   });

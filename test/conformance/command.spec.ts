@@ -95,7 +95,7 @@ describe('The command nest-agent-query-conformance', () => {
   });
 
   it('ends what it has begun when it is interrupted, and reports what it has', async () => {
-    // Its keep-alives come after 10 s, so the check waits.
+    // Its keep-alives come after 4 s, so the check waits.
     const child = start(service.url, '--only', 'core.order,stream.keep-alive');
     let output = '';
     child.stdout!.on('data', (bytes: Buffer) => (output += bytes.toString()));

@@ -20,7 +20,7 @@ describe('The defaults that the package exports', () => {
       idleMs: 30_000,
     });
     expect(RUN_DEFAULTS).toMatchObject({ timeoutMs: 15 * 60_000, sessionPolicy: 'enqueue' });
-    expect(STREAM_DEFAULTS).toMatchObject({ keepAliveMs: 10_000 });
+    expect(STREAM_DEFAULTS).toMatchObject({ keepAliveMs: 4_000 });
   });
 });
 

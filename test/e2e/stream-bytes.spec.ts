@@ -1,9 +1,11 @@
 import { VersioningType } from '@nestjs/common';
 import { log, message } from '../../src/index.js';
+import { TestClock } from '../../src/testing/index.js';
 import { promise } from '../promises.js';
 import { ask, request } from '../support/client.js';
 import { deferred } from '../support/conditions.js';
-import { describeOnBothAdapters, type Host, startAgent } from '../support/host.js';
+import { describeOnBothAdapters, type Host, startAgent, startClockedAgent } from '../support/host.js';
+import { ScriptedAgent } from '../support/scripted-agent.js';
 
 const UUID = '[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}';
 const FULL = { accept: 'text/event-stream' };
@@ -111,6 +113,26 @@ describeOnBothAdapters('The path of a run on %s', (adapter) => {
 });
 
 describeOnBothAdapters('While the agent is silent on %s', (adapter) => {
+  it(
+    promise('profile.keep-alive', 'with the defaults in less than 5 s, whenever the stream begins'),
+    async () => {
+      const clock = new TestClock();
+      const agent = new ScriptedAgent();
+      const host = await startClockedAgent(adapter, clock, agent.handler);
+      const answers = [];
+      // One timer serves all streams: each begins at another phase of it.
+      for (const phase of [0, 1, 399, 1]) {
+        await clock.advance(phase);
+        answers.push(await ask(host.url, 'Hello', { headers: FULL }));
+      }
+      await clock.advance(4_999 - 401);
+      for (const answer of answers) await answer.until('retry: 1000\n:\n');
+      for (const number of [1, 2, 3, 4]) (await agent.call(number)).finish();
+      for (const answer of answers) await answer.whole();
+      await host.close();
+    },
+  );
+
   it.each([
     ['plain', {}, '\n\n\n\n\n\n'],
     ['full', FULL, 'retry: 7\n:\n:\n:\n'],

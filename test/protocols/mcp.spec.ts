@@ -248,6 +248,20 @@ describeOnOneAdapter('The tools of MCP, on %s', (adapter) => {
     expect(await resultOf(reply)).toMatchObject({ isError: true, _meta: { code: 'interrupted' } });
   });
 
+  it('write keep-alives into the stream of a silent call, as often as the endpoint does', async () => {
+    // The default of the SDK comes after the run has ended.
+    const options = { streams: { keepAliveMs: 10 }, runs: { timeoutMs: 5_000 } };
+    const silent = await startMcp(adapter, handler, options);
+    const old = await sendLegacy(silent.url, { id: 1, method: 'tools/call', params: hangs });
+    await old.until((text) => text.startsWith(': keepalive\n\n'));
+    // Until it is told something, a client of 2026-07-28 may still get a JSON document.
+    const modern = await send(silent.url, 'tools/call', hangs, { meta: { progressToken: 1 } });
+    await modern.until('progress');
+    await modern.until((text) => text.endsWith(': keepalive\n\n'));
+    for (const reply of [old, modern]) reply.cut();
+    await silent.close();
+  });
+
   it('log nothing where a client of 2025-11-25 notifies them', async () => {
     const log = OperatorLog.of(host.app);
     for (const method of ['notifications/initialized', 'notifications/roots/list_changed'])

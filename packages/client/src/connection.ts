@@ -36,7 +36,7 @@ export interface AgentQueryClientOptions {
   maxRetries?: number | undefined;
   /**
    * The milliseconds after which a silent connection counts as cut; 0 or `Infinity`: never. Default 60,000. The service sends a
-   * keep-alive every 10 seconds, unless its host has changed that. An upload may be silent for as long as it takes.
+   * keep-alive every 4 seconds, unless its host has changed that. An upload may be silent for as long as it takes.
    */
   idleTimeoutMs?: number | undefined;
 }

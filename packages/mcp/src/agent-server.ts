@@ -26,9 +26,7 @@ import { answerAsWeb } from './web-exchange.js';
 @Injectable()
 export class AgentServer {
   readonly #logger = new Logger('Mcp');
-  readonly #handler = createMcpHandler(({ era, authInfo }) =>
-    this.#serverOf(authInfo!.extra!['exchange'] as Exchange, era),
-  );
+  #made: ReturnType<typeof createMcpHandler> | undefined;
 
   constructor(
     private readonly tools: AgentTools,
@@ -46,7 +44,7 @@ export class AgentServer {
     // What the SDK passes on with a request, unchanged.
     const authInfo: AuthInfo = { token: '', clientId: '', scopes: [], extra: { exchange } };
     const fetch = async (request: Request) => {
-      const response = await this.#handler.fetch(request, {
+      const response = await this.#handler().fetch(request, {
         authInfo,
         ...(message !== undefined && { parsedBody: message }),
       });
@@ -57,6 +55,15 @@ export class AgentServer {
       return response;
     };
     await answerAsWeb(exchange.request, takeResponse(exchange.response), exchange.longTexts, fetch);
+  }
+
+  /** Made with the first message: the tools are not known before the modules are initialized. */
+  #handler() {
+    const keepAliveMs = Math.min(...this.tools.all.map(({ endpoint }) => endpoint.keepAliveMs));
+    return (this.#made ??= createMcpHandler(
+      ({ era, authInfo }) => this.#serverOf(authInfo!.extra!['exchange'] as Exchange, era),
+      { keepAliveMs },
+    ));
   }
 
   /** What clients of the version 2025-11-25 send in requests of their own, and belongs to a call. */

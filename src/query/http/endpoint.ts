@@ -59,6 +59,11 @@ export class Endpoint {
     return this.settings.kwargs?.type;
   }
 
+  /** After how much silence a stream sends a keep-alive, in milliseconds: the option `streams.keepAliveMs`. */
+  get keepAliveMs(): number {
+    return this.settings.streams.keepAliveMs;
+  }
+
   /** Finds the owner of a request, as the option `owner` says. */
   async owner(request: HostRequest): Promise<string> {
     return this.owners.transform(() => request);

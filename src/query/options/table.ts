@@ -139,8 +139,8 @@ export const OPTIONS = {
     graceMs: int(timeOrZero, 30_000, 'how long `grace` waits for a follower', 'DISCONNECT_GRACE_MS'),
   },
   streams: {
-    /** An idle stream sends a keep-alive this often. Default 10,000. */
-    keepAliveMs: int([10, MAX_TIMER_MS], 10_000, 'the time between keep-alives', 'KEEP_ALIVE_MS'),
+    /** An idle stream sends a keep-alive this often. Default 4,000: less than the 5 s for which many clients wait for a byte. */
+    keepAliveMs: int([10, MAX_TIMER_MS], 4_000, 'the time between keep-alives', 'KEEP_ALIVE_MS'),
     /** How long a stream stays open while its run asks. Default 30,000. */
     holdMs: int(timeOrZero, 30_000, 'how long a stream waits for an answer'),
     /** The value of `retry:` in the full profile: how long a client waits before it connects again. Default 1,000. */

@@ -25,7 +25,7 @@ export const PROXY_COLUMNS: Record<string, Column> = {
   idle: {
     heading: 'Idle cut',
     words: {
-      'N s': 'an answer is cut when nothing was sent for so long; the service sends a keep-alive every 10 s',
+      'N s': 'an answer is cut when nothing was sent for so long; the service sends a keep-alive every 4 s',
       '> N s': 'an answer is not cut within this time; a longer silence was not tried',
     },
   },

@@ -26,7 +26,7 @@ const BEFORE_MS = 3_000;
 const SHORTEST_MS = 5_000;
 const LONGEST_MS = 62_000;
 
-/** Two keep-alives of a service that has the defaults, and a bit. */
+/** Longer than two keep-alives of a service that has the defaults, and of one of a version whose default is 10 s. */
 const NEVER_MS = 25_000;
 
 /**

@@ -3,7 +3,7 @@ import { type Finding, ok, problem, seconds, unknown, warning } from '../finding
 import { whatCame } from '../problem-body.js';
 import { isWhole, timedStream, type TimedStream } from '../timed-stream.js';
 
-/** After such a silence a keep-alive must have come, with the keep-alive interval of a service that has the defaults. */
+/** After such a silence a keep-alive must have come, if the service has the defaults, also of a version whose default is 10 s. */
 const KEEP_ALIVE_MS = 12_000;
 
 /** How far apart two cuts may be that have one cause. */
