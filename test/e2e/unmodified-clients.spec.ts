@@ -1,11 +1,19 @@
 import type { Server } from 'node:http';
 import { fetchEventSource } from '@microsoft/fetch-event-source';
-import { EventSource } from 'eventsource';
+import { EventSource, type FetchLike } from 'eventsource';
 import { message } from '../../src/index.js';
 import { promise } from '../promises.js';
 import { ask } from '../support/client.js';
 import { describeOnOneAdapter, type Host, startAgent } from '../support/host.js';
 import { ScriptedAgent } from '../support/scripted-agent.js';
+
+/** Sends the cursor as event-source-polyfill and reconnecting-eventsource do. */
+const withCursorInAddress: FetchLike = (url, { headers, ...init }) => {
+  const { 'Last-Event-ID': id, ...others } = headers;
+  const address = new URL(url);
+  if (id !== undefined) address.searchParams.set('lastEventId', id);
+  return fetch(address, { ...init, headers: others });
+};
 
 describeOnOneAdapter('A client of a third party, on %s', (adapter) => {
   let host: Host;
@@ -20,11 +28,14 @@ describeOnOneAdapter('A client of a third party, on %s', (adapter) => {
   });
   const cutAll = () => (host.app.getHttpServer() as Server).closeAllConnections();
 
-  it(promise('follow.event-source'), async () => {
+  it.each<[string, FetchLike]>([
+    ['with the header', (url, init) => fetch(url, init)],
+    ['with the cursor in the address', withCursorInAddress],
+  ])(promise('follow.event-source', '%s'), async (_, send) => {
     const named = await ask(host.url, 'Hello', { headers: { prefer: 'respond-async' } });
     const call = await agent.call(1);
     const location = named.headers['location']!;
-    const source = new EventSource(new URL(location, host.url));
+    const source = new EventSource(new URL(location, host.url), { fetch: send });
     const ids: string[] = [];
     const contents: unknown[] = [];
     const statuses: (number | undefined)[] = [];
