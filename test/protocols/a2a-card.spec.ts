@@ -6,7 +6,7 @@ import { CURSORS, echo, startA2a } from './a2a-host.js';
 const CARD = '/.well-known/agent-card.json';
 
 describeOnOneAdapter('The agent card on %s', (adapter) => {
-  it('says what the agent can do [CARD-DISC-001 CARD-PROTO-001 CARD-PROTO-002 CARD-STRUCT-001 BIND-FIELD-001]', async () => {
+  it('says what the agent can do [CARD-DISC-001 CARD-PROTO-001 CARD-PROTO-002 CARD-STRUCT-001 BIND-FIELD-001 test_agent_card_available test_mandatory_fields_present test_mandatory_field_types test_agent_card_mandatory_fields test_agent_card_capabilities_mandatory test_agent_card_skills_mandatory test_agent_card_input_output_modes_mandatory test_agent_card_basic_info_mandatory test_transport_compliance_validation test_capabilities_structure test_agent_extensions_structure test_agent_interfaces_structure]', async () => {
     const host = await startA2a(adapter, echo);
     const reply = await get(host.url, CARD);
     expect([reply.status, reply.headers['content-type']]).toEqual([200, 'application/json; charset=utf-8']);
@@ -74,7 +74,7 @@ describeOnOneAdapter('The options of the agent card on %s', (adapter) => {
     await host.close();
   });
 
-  it('tell the security schemes to clients of both versions', async () => {
+  it('tell the security schemes to clients of both versions [test_authentication_structure]', async () => {
     const flows = { clientCredentials: { tokenUrl: 'https://id.example/token', scopes: { ask: 'Asks.' } } };
     const securitySchemes = {
       bearer: { httpAuthSecurityScheme: { scheme: 'Bearer', bearerFormat: 'JWT' } },

@@ -2,15 +2,18 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import ts from 'typescript';
 import { REQUIREMENTS } from './a2a-requirements.js';
+import { REQUIREMENTS_V0_3 } from './a2a-v0.3-requirements.js';
 
 const SUITES = /^(?:a2a.*|service)\.spec\.ts$/;
+/** The kit of 0.3 has names of tests. */
+const NAME = /\btest_\w+/g;
 const ID = /\b[A-Z][A-Z_]*(?:-[A-Z]+)*-\d{3}[a-z]?\b/g;
 
-/** The ids in the names of tests: in brackets, after the sentence. */
-const cited = readdirSync(import.meta.dirname)
+/** What the names of tests have in brackets, after the sentence: ids of requirements. */
+const brackets = readdirSync(import.meta.dirname)
   .filter((name) => SUITES.test(name))
   .flatMap((name) => namesOfTests(readFileSync(join(import.meta.dirname, name), 'utf8')))
-  .flatMap((name) => [...(/\[([^\]]*)\]/.exec(name)?.[1]?.match(ID) ?? [])]);
+  .map((name) => /\[([^\]]*)\]/.exec(name)?.[1] ?? '');
 
 function namesOfTests(source: string): string[] {
   const names: string[] = [];
@@ -24,20 +27,29 @@ function namesOfTests(source: string): string[] {
   return names;
 }
 
-describe('The requirements of the test kit of A2A 1.0', () => {
-  it('are 129, of which 114 must be met', () => {
-    const all = Object.values(REQUIREMENTS);
-    expect([all.length, all.filter(({ level }) => level === 'MUST').length]).toEqual([129, 114]);
+describe.each([
+  { version: '1.0', requirements: REQUIREMENTS, id: ID, counts: [129, 114] },
+  { version: '0.3', requirements: REQUIREMENTS_V0_3, id: NAME, counts: [82, 58] },
+])('The requirements of the test kit of A2A $version', ({ requirements, id, counts }) => {
+  const cited = brackets.flatMap((text) => text.match(id) ?? []);
+
+  it('are all here, with those that must be met', () => {
+    const all = Object.values(requirements);
+    expect([all.length, all.filter(({ level }) => level === 'MUST').length]).toEqual(counts);
   });
 
   it('are each cited by a test, or have a reason why they do not apply', () => {
-    const open = Object.entries(REQUIREMENTS).filter(([id, { unless }]) => !unless && !cited.includes(id));
+    const open = Object.entries(requirements).filter(
+      ([name, { unless }]) => !unless && !cited.includes(name),
+    );
     expect(open).toEqual([]);
   });
 
   it('have no reason where a test cites them, and no test cites others', () => {
-    const needless = Object.entries(REQUIREMENTS).filter(([id, { unless }]) => unless && cited.includes(id));
+    const needless = Object.entries(requirements).filter(
+      ([name, { unless }]) => unless && cited.includes(name),
+    );
     expect(needless).toEqual([]);
-    expect(cited.filter((id) => !Object.hasOwn(REQUIREMENTS, id))).toEqual([]);
+    expect(cited.filter((name) => !Object.hasOwn(requirements, name))).toEqual([]);
   });
 });

@@ -16,7 +16,7 @@ describeOnOneAdapter('A refusal of A2A 0.3 on %s', (adapter) => {
     return [reply.status, id, error?.code];
   };
 
-  it('has the code of what is wrong with the call [test_rejects_malformed_json test_raw_invalid_json test_rejects_invalid_json_rpc_requests test_invalid_jsonrpc_version test_missing_method_field test_rejects_unknown_method test_rejects_invalid_params test_json_rpc_batch_requests]', async () => {
+  it('has the code of what is wrong with the call [test_rejects_malformed_json test_raw_invalid_json test_rejects_invalid_json_rpc_requests test_invalid_jsonrpc_version test_missing_method_field test_rejects_unknown_method test_rejects_invalid_params test_transport_specific_method_naming test_required_method_availability test_error_consistency_across_methods]', async () => {
     const head = '{"jsonrpc":"2.0"';
     for (const [body, id, code] of [
       ['{"jsonrpc": "2.0", "method": "message/send", "params": {"foo": "bar"}', null, -32700],
@@ -37,7 +37,7 @@ describeOnOneAdapter('A refusal of A2A 0.3 on %s', (adapter) => {
       expect([body, ...(await raw(body as string))]).toEqual([body, 200, id, code]);
   });
 
-  it('says everything that is wrong with a message [test_message_send_invalid_params test_unsupported_part_kind test_invalid_file_part test_empty_message_parts test_missing_required_message_fields]', async () => {
+  it('says everything that is wrong with a message [test_message_send_invalid_params test_invalid_params_error_validation]', async () => {
     const parts = [
       { kind: 'text', text: 7 },
       { kind: 'video' },
@@ -90,7 +90,7 @@ describeOnOneAdapter('A refusal of A2A 0.3 on %s', (adapter) => {
     ).toEqual(['message.parts[0].file.mimeType must be a string']);
   });
 
-  it('has the codes of A2A [test_tasks_get_nonexistent test_nonexistent_resource_error_validation test_push_notification_not_supported_error_32003 test_unsupported_operation_error_32004 test_content_type_not_supported_error_32005 test_authenticated_extended_card_method_exists test_set_push_notification_config_nonexistent]', async () => {
+  it('has the codes of A2A [test_tasks_get_nonexistent test_nonexistent_resource_error_validation test_push_notification_not_supported_error_32003 test_push_notification_not_supported_error_32003_enhanced test_content_type_not_supported_error_32005 test_authenticated_extended_card_method_exists]', async () => {
     const codes = async (method: string, params = {}) => {
       const { code, reason } = await refusal(host.url, method, params);
       return [code, reason];
@@ -213,7 +213,7 @@ describeOnOneAdapter('A refusal of A2A 0.3 on %s', (adapter) => {
     expect((await call(host.url, 'message/send', sending('', { parts: more }))).status).toBe(413);
   });
 
-  it('hides the tasks of others [test_authentication_required_when_declared]', async () => {
+  it('hides the tasks of others', async () => {
     const shared = await startA2a(adapter, echo, {
       owner: (each) => each.headers['x-caller'] as string,
     });

@@ -118,7 +118,7 @@ describeOnOneAdapter('An answer in A2A 0.3 on %s', (adapter) => {
     expect(eventsOf(await end.whole())).toEqual(whole.slice(-1));
   });
 
-  it('has as much history as the client wants [test_tasks_get_with_history_length test_history_length_parameter_compliance]', async () => {
+  it('has as much history as the client wants [test_tasks_get_with_history_length]', async () => {
     const { id } = await resultOf(host.url, 'message/send', sending('Hi'));
     const historyOf = async (historyLength?: number) =>
       (await resultOf(host.url, 'tasks/get', { id, historyLength })).history?.length;
