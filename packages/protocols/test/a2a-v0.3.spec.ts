@@ -1,4 +1,5 @@
 import type { Message, Part, Task } from '@a2a-js/sdk-0.3';
+import { AgentCard } from '@a2a-js/sdk';
 import { type Client, ClientFactory, ClientFactoryOptions } from '@a2a-js/sdk-0.3/client';
 import { file, fileBytes, message, QueryError, result } from 'nest-agent-query';
 import { startA2a, textOf } from '../../../test/protocols/a2a-host.js';
@@ -112,6 +113,24 @@ describeOnOneAdapter('The official client of A2A 0.3 with %s', (adapter) => {
     const options = { ...ClientFactoryOptions.default, preferredTransports: ['HTTP+JSON'] };
     const other = await new ClientFactory(options).createFromUrl(host.url);
     expect(await other.sendMessage(asking('Hi'))).toMatchObject({ status: { state: 'completed' } });
+  });
+
+  it('reads the security schemes of a card, as those of 1.0 do', async () => {
+    const securitySchemes = { bearer: { httpAuthSecurityScheme: { scheme: 'Bearer' } } };
+    const secured = await startA2a(adapter, async function* () {}, {}, { card: { securitySchemes } });
+    const old = await (await new ClientFactory().createFromUrl(secured.url)).getAgentCard();
+    expect([old.securitySchemes!['bearer'], old.security]).toEqual([
+      { httpAuthSecurityScheme: { scheme: 'Bearer' }, type: 'http', scheme: 'Bearer' },
+      [{ bearer: [] }],
+    ]);
+    const card = await fetch(`${secured.url}/.well-known/agent-card.json`);
+    const { securitySchemes: read, securityRequirements } = AgentCard.fromJSON(await card.json());
+    expect(read['bearer']!.scheme).toMatchObject({
+      $case: 'httpAuthSecurityScheme',
+      value: { scheme: 'Bearer' },
+    });
+    expect(securityRequirements[0]!.schemes).toHaveProperty('bearer');
+    await secured.close();
   });
 
   it('sends a message, and gets its task', async () => {
