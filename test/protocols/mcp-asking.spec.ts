@@ -1,7 +1,7 @@
 import { type HandlerFunction, message, type Query, type Question } from '../../src/index.js';
-import { eventsOf, type Reply } from '../support/client.js';
+import type { Reply } from '../support/client.js';
 import { describeOnOneAdapter, type Host } from '../support/host.js';
-import { ASKING, call, initialize, type Json, resultOf, send, sendLegacy, startMcp } from './mcp-host.js';
+import { ASKING, call, initialize, resultOf, send, sendLegacy, startMcp, toldIn } from './mcp-host.js';
 
 const CALL = { toolCallId: 'c1', name: 'refund', arguments: { amount: 120 } };
 const QUESTIONS: Record<string, Question[]> = {
@@ -217,7 +217,7 @@ describeOnOneAdapter('Questions of a run to a client of MCP, on %s', (adapter) =
       const params = { name: 'query', arguments: { text } };
       return { session, reply: await sendLegacy(host.url, { id: 7, method: 'tools/call', params }, session) };
     };
-    const messages = (reply: Reply) => eventsOf(reply.bytes).map(({ data }) => JSON.parse(data) as Json);
+    const messages = (reply: Reply) => toldIn(reply.bytes);
 
     it('come on the response of the call, and are answered in a request', async () => {
       const { session, reply } = await start('text', ASKING);

@@ -74,7 +74,12 @@ export async function sendLegacy(base: string, message: Json, headers: object = 
 export async function messagesOf(reply: Reply): Promise<Json[]> {
   const text = await reply.whole();
   if (!reply.headers['content-type']?.startsWith('text/event-stream')) return [JSON.parse(text) as Json];
-  return eventsOf(text).map(({ data }) => JSON.parse(data) as Json);
+  return toldIn(text);
+}
+
+/** The messages in a stream. An event without data is none: it has the id after which the stream can be resumed. */
+export function toldIn(text: Parameters<typeof eventsOf>[0]): Json[] {
+  return eventsOf(text).flatMap(({ data }) => (data === '' ? [] : [JSON.parse(data) as Json]));
 }
 
 /** The result, or the error, that a response ends with. */

@@ -54,7 +54,7 @@ export class AgentServer {
       response.headers.delete('connection');
       return response;
     };
-    await answerAsWeb(exchange.request, takeResponse(exchange.response), exchange.longTexts, fetch);
+    await answerAsWeb(exchange, takeResponse(exchange.response), fetch);
   }
 
   /** Made with the first message: the tools are not known before the modules are initialized. */
@@ -86,7 +86,7 @@ export class AgentServer {
         return (
           isCallToolResult(result) ? server.projectCallToolResult(result, undefined) : result
         ) as CallToolResult;
-      }),
+      }).catch((error: Error) => failedResult(error, exchange)),
     );
     if (era === 'modern') this.tasks.addTo(server, exchange, (method) => this.#safely(method));
     return server;
@@ -107,4 +107,10 @@ export class AgentServer {
       );
     }
   }
+}
+
+/** @throws the error, unless the client would ask for the response again after it */
+function failedResult(error: Error, { canResume }: Exchange): CallToolResult {
+  if (!canResume) throw error;
+  return { content: [{ type: 'text', text: error.message }], isError: true };
 }

@@ -10,10 +10,11 @@ import {
 import { QueryError, type RunStream } from 'nest-agent-query';
 import { type HostRequest, idempotencyKeyOf, rawResponse } from 'nest-agent-query/protocol';
 import { digestOfArguments, queryOf } from './arguments.js';
+import type { CallCursor } from './call-cursor.js';
 import { CallLog } from './call-log.js';
 import { callResult, refusedResult } from './call-result.js';
 import { ClientCapabilities, sessionOf } from './client-facts.js';
-import type { Call } from './exchange.js';
+import type { Call, Exchange } from './exchange.js';
 import { type McpSettings, OPTIONS } from './mcp-options.js';
 import { pushQuestions } from './pushed-questions.js';
 import { checked, inputRequestsOf, Questions } from './questions.js';
@@ -28,6 +29,14 @@ const CALL_KEY = 'mcp.call';
 /** A run that a call waits for. */
 interface Called extends FoundRun {
   stream: RunStream;
+}
+
+/** What the client of a call knows of its run already. */
+interface Known {
+  /** See `CallCursor`. */
+  asked: number;
+  /** The number of the last envelope of which it may have been told. */
+  told: number;
 }
 
 /** The calls of tools. */
@@ -45,17 +54,9 @@ export class Calls {
    * @throws {ProtocolError} there is no such tool, or the answers to what the run has asked are not valid
    */
   async call(call: Call): Promise<CallToolResult | InputRequiredResult | Result> {
-    const { name } = call.parameters;
-    const tool = this.tools.named(name);
-    if (!tool) throw unknownTool(name);
     try {
-      const owner = await tool.endpoint.owner(call.exchange.request);
-      const isModern = call.era === 'modern';
-      if (isModern && call.mcpReq.requestState() !== undefined)
-        return await this.#wait(call, await this.#goOn(call, tool, owner));
-      const isTask = isModern && tool.hasTasks && new ClientCapabilities(call.mcpReq).hasTasks;
-      const called = await this.#submit(call, tool, owner, isTask);
-      return isTask ? this.tasks.created(called.run) : await this.#wait(call, called);
+      const { resumes } = call.exchange;
+      return await (resumes ? this.#resume(call, resumes) : this.#answer(call));
     } catch (error) {
       if (error instanceof QueryError) return refusedResult(error);
       throw error;
@@ -71,6 +72,27 @@ export class Calls {
       const { runs } = await endpoint.agent.runs(owner, { metadata: { [CALL_KEY]: call }, limit: 1 });
       if (runs[0]) await endpoint.agent.cancel(owner, runs[0].id);
     }
+  }
+
+  async #answer(call: Call): Promise<CallToolResult | InputRequiredResult | Result> {
+    const { name } = call.parameters;
+    const tool = this.tools.named(name);
+    if (!tool) throw unknownTool(name);
+    const owner = await tool.endpoint.owner(call.exchange.request);
+    const isModern = call.era === 'modern';
+    if (isModern && call.mcpReq.requestState() !== undefined)
+      return this.#wait(call, await this.#goOn(call, tool, owner));
+    const isTask = isModern && tool.hasTasks && new ClientCapabilities(call.mcpReq).hasTasks;
+    const called = await this.#submit(call, tool, owner, isTask);
+    return isTask ? this.tasks.created(called.run) : this.#wait(call, called);
+  }
+
+  /** Goes on with the stream of a call of the version 2025-11-25 that was cut. */
+  async #resume(call: Call, { runId, asked }: CallCursor): Promise<CallToolResult | InputRequiredResult> {
+    const { request } = call.exchange;
+    const found = await this.tools.find(request, runId);
+    const stream = found.endpoint.agent.follow(found.owner, runId, 0, { request });
+    return this.#wait(call, { ...found, stream }, { asked, told: found.run.events });
   }
 
   async #submit(call: Call, { endpoint }: AgentTool, owner: string, detached: boolean): Promise<Called> {
@@ -96,19 +118,24 @@ export class Calls {
     return { run, owner, endpoint, stream };
   }
 
-  async #wait(call: Call, called: Called): Promise<CallToolResult | InputRequiredResult> {
+  async #wait(
+    call: Call,
+    called: Called,
+    known: Known = { asked: 0, told: 0 },
+  ): Promise<CallToolResult | InputRequiredResult> {
     const { run, owner, endpoint } = called;
     const { agent } = endpoint;
     const log = new CallLog();
-    const stop = await this.#read(call, called, log);
-    if (stop === 'stopping') throw stopping();
+    if (call.era === 'legacy') call.exchange.mark(cursorAt(call, run.id, known.asked));
+    const stop = await this.#read(call, called, log, known);
+    if (stop === 'stopping') throw stopping(call.exchange);
     // In the version 2025-11-25 a closed connection is no cancel: the disconnect policy decides.
     if (stop === 'left' && call.era === 'modern') await agent.cancel(owner, run.id);
     if (stop === 'asks') return this.#ask(call, called, log.asked);
     return callResult(log, { agent, owner, runId: run.id, exchange: call.exchange });
   }
 
-  #read(call: Call, { run, stream, ...found }: Called, log: CallLog): Promise<Stop> {
+  #read(call: Call, { run, stream, ...found }: Called, log: CallLog, { asked, told }: Known): Promise<Stop> {
     const { mcpReq } = call;
     const progressToken = mcpReq._meta?.progressToken;
     const { response } = call.exchange;
@@ -117,6 +144,7 @@ export class Calls {
       // For a client that does not read, nothing is queued.
       if (progressToken === undefined || raw.writableNeedDrain || log.end) return;
       const message = log.news();
+      if (log.seq <= told) return;
       const params = { progressToken, progress: log.seq, ...(message !== '' && { message }) };
       void mcpReq.notify({ method: 'notifications/progress', params }).catch(() => undefined);
     };
@@ -126,9 +154,9 @@ export class Calls {
       await checked(() => questions.answer(mcpReq.inputResponses));
       const shown = (await Questions.of(found, run.id)).shown();
       if (shown.length === 0) return true;
-      return call.era === 'legacy' && pushQuestions(call, run.id, shown);
+      return call.era === 'legacy' && pushQuestions(call, cursorAt(call, run.id, log.asked), shown);
     };
-    return readRun(stream, log, { response, signal: mcpReq.signal, onNews, onAsks });
+    return readRun(stream, log, { response, signal: mcpReq.signal, known: asked, onNews, onAsks });
   }
 
   /** The answer to a call whose run asks. @param seq the number of the envelope with the questions */
@@ -174,7 +202,13 @@ function unanswerable(runId: string, text: string): CallToolResult {
   };
 }
 
-function stopping(): QueryError {
+function cursorAt({ mcpReq: { id, _meta } }: Call, runId: string, asked: number): CallCursor {
+  return { runId, asked, requestId: id, progressToken: _meta?.progressToken };
+}
+
+/** A client that can resume the stream gets the answer of another process, or of this one after its restart. */
+function stopping(exchange: Exchange): QueryError {
+  exchange.leaveOpen();
   const detail = 'The service is shutting down. The run may go on: ask again in a moment.';
   return new QueryError('draining', detail, { retryAfter: 1 });
 }

@@ -26,6 +26,7 @@ import {
 import { defaultIfEmpty, ignoreElements, type Observable } from 'rxjs';
 import { AgentServer } from './agent-server.js';
 import { PLACES } from './arguments.js';
+import { callCursorOf } from './call-cursor.js';
 import { Exchange } from './exchange.js';
 import { Origins } from './origins.js';
 import { AgentTools } from './tools.js';
@@ -110,16 +111,17 @@ export class McpController {
     );
   }
 
-  /** There is no stream besides those of calls. */
+  /** Goes on with the stream of a call that was cut. There is no stream besides those of calls. */
   @Get()
   async stream(@Req() request: HostRequest, @Res() response: HostResponse): Promise<void> {
     this.origins.check(request);
-    await this.server.answer(new Exchange(request, response));
+    await this.server.answer(new Exchange(request, response, undefined, callCursorOf(request)));
   }
 
   /** A session ends by itself. */
   @Delete()
-  end(@Req() request: HostRequest, @Res() response: HostResponse): Promise<void> {
-    return this.stream(request, response);
+  async end(@Req() request: HostRequest, @Res() response: HostResponse): Promise<void> {
+    this.origins.check(request);
+    await this.server.answer(new Exchange(request, response));
   }
 }

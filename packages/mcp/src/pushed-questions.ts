@@ -1,6 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import type { JSONRPCRequest } from '@modelcontextprotocol/server';
 import { QueryError } from 'nest-agent-query';
+import type { CallCursor } from './call-cursor.js';
 import { sessionOf } from './client-facts.js';
 import type { Call, Exchange } from './exchange.js';
 import { isObject } from './json.js';
@@ -11,9 +12,15 @@ import { AgentTools } from './tools.js';
  * Asks the client of a call of the version 2025-11-25, on the response of the call. The id of the request names the run and its
  * question, so that any process takes the answer.
  *
+ * @param cursor where the stream goes on, if it is cut after a question
  * @returns whether the client can ask all of it
  */
-export async function pushQuestions(call: Call, runId: string, shown: ShownQuestion[]): Promise<boolean> {
+export async function pushQuestions(
+  call: Call,
+  cursor: CallCursor,
+  shown: ShownQuestion[],
+): Promise<boolean> {
+  const { runId } = cursor;
   const { modes = [] } = sessionOf(call.exchange.request) ?? {};
   if (!shown.every(({ elicitation: { mode } }) => modes.includes(mode))) return false;
   for (const { id, elicitation } of shown) {
@@ -23,6 +30,7 @@ export async function pushQuestions(call: Call, runId: string, shown: ShownQuest
       method: 'elicitation/create',
       params: elicitation,
     };
+    call.exchange.markAt(JSON.stringify(message.id), cursor);
     // The client may have left meanwhile.
     await call.server.transport?.send(message as JSONRPCRequest, { relatedRequestId: call.mcpReq.id });
   }

@@ -10,6 +10,8 @@ export interface Reading {
   response: HostResponse;
   /** Aborted when the caller leaves. */
   signal: AbortSignal;
+  /** The number of the last envelope with questions that the caller knows. */
+  known?: number;
   /** Something was read. */
   onNews: () => void;
   /** The run has asked something new. @returns whether the caller waits for the answer */
@@ -24,12 +26,12 @@ export interface Reading {
 export async function readRun(
   stream: RunStream,
   log: CallLog,
-  { response, signal, onNews, onAsks }: Reading,
+  { response, signal, known = 0, onNews, onAsks }: Reading,
 ): Promise<Stop> {
   const { follow, read } = await stream.admitted;
   log.log = read;
   return new Promise<Stop>((resolve, reject) => {
-    let known = 0;
+    let asked = known;
     const finish = (stop: Stop) => {
       signal.removeEventListener('abort', leave);
       resolve(stop);
@@ -50,8 +52,8 @@ export async function readRun(
       fail,
       disconnect: () => finish('stopping'),
       hold: (asks) => {
-        if (!asks || log.asked <= known) return;
-        known = log.asked;
+        if (!asks || log.asked <= asked) return;
+        asked = log.asked;
         onAsks().then((isWaiting) => {
           if (!isWaiting && follower.leave()) finish('asks');
         }, fail);

@@ -8,14 +8,19 @@ import { CallToolResultSchema, ElicitRequestSchema } from '@modelcontextprotocol
 import { type HandlerFunction, log, message, type Query } from 'nest-agent-query';
 import { startMcp } from '../../../test/protocols/mcp-host.js';
 import { eventually } from '../../../test/support/conditions.js';
+import { CuttingProxy } from '../../../test/support/cutting-proxy.js';
 import { describeOnOneAdapter, type Host } from '../../../test/support/host.js';
 
 const textOf = ({ parts }: Query) => (parts[0]?.type === 'text' ? parts[0].text : '');
+
+/** Lets the agent go on that waits. */
+let open: () => void;
 
 const handler: HandlerFunction = async function* (query, context) {
   const text = textOf(query);
   yield log('Looking');
   if (text === 'hang') await new Promise((resolve) => context.signal.addEventListener('abort', resolve));
+  if (text === 'gate') await new Promise<void>((resolve) => (open = resolve));
   if (text === 'ask') {
     const [answer] = await context.ask([{ key: 'q', kind: 'input', message: 'Which?' }]);
     yield message(`You said ${String(answer!.value)}. `);
@@ -112,3 +117,33 @@ for (const [name, connect] of Object.entries(CLIENTS))
       await host.idle();
     });
   });
+
+describeOnOneAdapter(
+  'A connection that is lost in a call of @modelcontextprotocol/sdk 1, on %s',
+  (adapter) => {
+    it('is made again, and the client gets the answer of the one run', async () => {
+      const host = await startMcp(adapter, handler, { owner });
+      const proxy = await CuttingProxy.before(host.url);
+      const reconnectionOptions = {
+        ...{ initialReconnectionDelay: 1, maxReconnectionDelay: 1 },
+        ...{ reconnectionDelayGrowFactor: 1, maxRetries: 5 },
+      };
+      const client = new OldClient(INFO, CAPABILITIES);
+      const options = { ...headersOf('ann'), reconnectionOptions };
+      await client.connect(new OldTransport(new URL('/mcp', proxy.url), options));
+      const told: object[] = [];
+      const answer = client.callTool({ name: 'query', arguments: { text: 'gate' } }, CallToolResultSchema, {
+        onprogress: (progress) => told.push(progress),
+      });
+      await eventually(() => told.length > 0);
+      proxy.cutAfter(0);
+      open();
+      expect(await answer).toMatchObject({ content: [{ type: 'text', text: 'gate' }] });
+      expect(proxy.cuts).toBe(1);
+      expect((await host.agent.runs('ann', { limit: 9 })).runs).toHaveLength(1);
+      await client.close();
+      await proxy.stop();
+      await host.close();
+    });
+  },
+);
