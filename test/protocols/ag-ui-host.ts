@@ -140,7 +140,7 @@ export function inputOf(text: string, more: object = {}): Record<string, unknown
       protocolVersion: '1.0',
       messages: [{ id: 'user-1', role: 'user', content: text }],
     },
-    ...{ tools: [], context: [], state: {}, forwardedProps: {}, ...more },
+    ...{ protocolVersion: '1.0', tools: [], context: [], state: {}, forwardedProps: {}, ...more },
   };
 }
 
