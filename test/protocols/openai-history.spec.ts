@@ -248,6 +248,18 @@ describeOnOneAdapter('The history of a response of OpenAI on %s', (adapter) => {
     expect(told.at(-1)).toMatchObject({ query: 'x', history: [['wait', '']] });
   });
 
+  it('has a response that its client has left, and does not wait for it with the session policy "interrupt"', async () => {
+    const own = await startOpenAi(adapter, assistant, { runs: { sessionPolicy: 'interrupt' } });
+    const stream = await post(own.url, 'responses', { input: 'wait', stream: true });
+    const [, runId] = /resp_([\da-f-]{36})/.exec(await stream.until('response.in_progress'))!;
+    stream.cut();
+    const next = await respond(own.url, [user('wait'), reference(`msg_${runId}_0`), user('x')]);
+    expect(next['status']).toBe('completed');
+    expect(told.at(-1)).toMatchObject({ query: 'x', history: [['wait', '']] });
+    await own.idle();
+    await own.close();
+  });
+
   it('is found for ten thousand items', async () => {
     const first = await respond(host.url, 'one');
     const [item] = references(first);
