@@ -16,7 +16,7 @@ const unresolved = [
         'packages/openai-agents/',
         'packages/protocols/test/',
       ]),
-  ...(existsSync('test/browser/node_modules') ? [] : ['test/browser/']),
+  ...(existsSync('test/browser/node_modules') ? [] : ['test/browser/', 'test/clients/front-ends/']),
 ];
 
 export default tseslint.config(

@@ -10,8 +10,8 @@ import { ADAPTERS, type Host, startHost } from '../support/host.js';
 import { ScriptedAgent } from '../support/scripted-agent.js';
 import { describeWithBrowser, sharePage } from './shared-page.js';
 
-/** `npm run browser` builds it. */
-const PAGE = join(FRONT_END, 'dist');
+/** `npm run browser` builds it, and the program of `test/clients/front-ends` with a newer AI SDK. */
+const PAGE = process.env['FRONT_END_PAGE'] ?? join(FRONT_END, 'dist');
 
 describeWithBrowser('The page of examples/front-end, in Chromium', () => {
   let page: Page;

@@ -14,9 +14,7 @@ const SHOWN = { isShown: true };
 
 await withPackages(import.meta.dirname);
 await withPackages(FRONT_END);
-// Unpacked once: suites that start side by side would execute what another one still writes.
-const { default: chromium } = await import('@sparticuz/chromium');
-await chromium.executablePath();
+await import('./unpack-browser.mjs');
 await npm(['run', 'build']);
 await npm(['run', 'build', '--prefix', FRONT_END]);
 await run('npx', ['tsc', '-p', 'test/browser']);

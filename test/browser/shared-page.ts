@@ -1,6 +1,8 @@
 import type { Browser, Page } from 'playwright-core';
 import { startBrowser } from './start-browser.mjs';
 
+export type { Page };
+
 /** `describe` where there is the browser: its package has it for Linux on x64 only. */
 export const describeWithBrowser =
   process.platform === 'linux' && process.arch === 'x64' ? describe : describe.skip;
