@@ -3,9 +3,10 @@ import { Way } from './way.mjs';
 /** How often it is looked whether something has happened. */
 const LOOK_MS = 20;
 
-/** How long a client may take to show what was sent, and to answer at all. */
+/** How long a client may take to show what was sent, to do anything, and to answer at all. */
 const SHOWN_MS = 5_000;
-const END_MS = 12_000;
+const SILENT_MS = 12_000;
+const END_MS = 30_000;
 
 /** One query of a client, through a proxy of its own. */
 export class OneCase {
@@ -53,6 +54,11 @@ export class OneCase {
     return this.#service.told('turned', id).at(-1)?.turns;
   }
 
+  /** What the client and the agent have done so far. */
+  get #signs() {
+    return this.way.requests.length + this.runs + this.answer.pieces.length;
+  }
+
   get shown() {
     return this.answer.pieces.join('');
   }
@@ -76,7 +82,12 @@ export class OneCase {
   /** Lets the agent go on, and waits for the end of the answer. */
   async ended() {
     this.open();
-    await until(() => this.end, END_MS);
+    const latest = performance.now() + END_MS;
+    for (let signs = -1; signs !== this.#signs && performance.now() < latest;) {
+      signs = this.#signs;
+      await until(() => this.end || signs !== this.#signs, SILENT_MS);
+      if (this.end) break;
+    }
     return this.end;
   }
 
