@@ -26,6 +26,7 @@ const PROGRAMS = {
   hosts: [['run', 'hosts']],
   proxies: [['run', 'proxies', '--', '--check']],
   clients: [['run', 'clients', '--', '--check']],
+  'front-ends': [['run', 'front-ends']],
   release: [['run', 'release', '--', '--dry-run']],
 };
 

@@ -253,7 +253,7 @@ describeOnOneAdapter('The tools of MCP, on %s', (adapter) => {
     const options = { streams: { keepAliveMs: 10 }, runs: { timeoutMs: 5_000 } };
     const silent = await startMcp(adapter, handler, options);
     const old = await sendLegacy(silent.url, { id: 1, method: 'tools/call', params: hangs });
-    await old.until((text) => text.startsWith(': keepalive\n\n'));
+    await old.until((text) => text.endsWith('\n\n: keepalive\n\n'));
     // Until it is told something, a client of 2026-07-28 may still get a JSON document.
     const modern = await send(silent.url, 'tools/call', hangs, { meta: { progressToken: 1 } });
     await modern.until('progress');
