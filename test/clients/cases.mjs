@@ -68,8 +68,12 @@ async function countedCells(tried, can) {
 function streamCell(end, shown, isShown) {
   if (!/one\s+two\s+three/.test(end?.text)) return 'no';
   if (!isShown) return 'at the end';
-  // A tool of MCP tells what is new as progress, and not the last of it.
-  return 'one two three'.startsWith(shown.trim()) ? 'yes' : 'pieces repeated';
+  return isBeginning(shown) ? 'yes' : 'pieces repeated';
+}
+
+/** A tool of MCP tells what is new as progress, and not the last of it. */
+function isBeginning(shown) {
+  return 'one two three'.startsWith(shown.trim());
 }
 
 async function filesCell(tried) {
@@ -169,7 +173,7 @@ function cutWord({ runs, way, shown }, end) {
   if (runs > 1) return 'asks again';
   if (!end) return 'waits';
   if (end.error !== undefined) return 'error';
-  if (ANSWER.test(end.text)) return shown === '' || ANSWER.test(shown) ? 'resumes' : 'twice';
+  if (ANSWER.test(end.text)) return isBeginning(shown) ? 'resumes' : 'twice';
   return /three\s*$/.test(end.text) ? 'twice' : 'hidden';
 }
 

@@ -1,10 +1,5 @@
 import { type Client, HEADER } from './programs.js';
 
-/** Clients of MCP. */
-const LOST = {
-  reasons: { cut: 'a lost response is no error before its time limit, which is 60 s by default' },
-};
-
 /** Those of the AI SDK's chat, AG-UI, A2A and MCP. */
 export const PROTOCOLS: readonly Client[] = [
   ...(['ai', 'ai-7'] as const).map((packageName) => ({
@@ -47,6 +42,10 @@ export const PROTOCOLS: readonly Client[] = [
     packages: ['@google/adk'],
     module: 'google-adk',
     settings: [],
+    reasons: {
+      stream:
+        'among the pieces it shows data, such as usage, as a text of JSON; the session has the answer alone',
+    },
   },
   {
     name: '@modelcontextprotocol/sdk',
@@ -55,7 +54,6 @@ export const PROTOCOLS: readonly Client[] = [
     module: 'mcp',
     options: { version: '2025-11-25' },
     settings: [],
-    ...LOST,
   },
   {
     name: '@modelcontextprotocol/client',
@@ -64,7 +62,7 @@ export const PROTOCOLS: readonly Client[] = [
     module: 'mcp',
     options: { version: '2026-07-28' },
     settings: [],
-    ...LOST,
+    reasons: { cut: 'a lost response is no error before its time limit, which is 60 s by default' },
   },
   {
     name: '@langchain/mcp-adapters',
@@ -72,7 +70,6 @@ export const PROTOCOLS: readonly Client[] = [
     packages: ['@langchain/mcp-adapters'],
     module: 'langchain-mcp',
     settings: [],
-    ...LOST,
   },
   {
     name: '@mastra/mcp',
@@ -81,7 +78,6 @@ export const PROTOCOLS: readonly Client[] = [
     module: 'mastra-mcp',
     settings: [HEADER],
     within: 'requestInit',
-    ...LOST,
   },
   {
     name: 'mcp-client',
@@ -89,6 +85,5 @@ export const PROTOCOLS: readonly Client[] = [
     packages: ['mcp-client'],
     module: 'mcp-client',
     settings: [],
-    ...LOST,
   },
 ];

@@ -21,14 +21,15 @@ export default function create() {
   };
 }
 
+/** Pieces come as partial events, what is no text of the answer as thoughts. What the session keeps comes as a whole after them. */
 async function answerTo(runner, query, onText) {
   let all = '';
   for await (const event of runner.runAsync(query)) {
     if (event.errorMessage) throw new Error(event.errorMessage);
-    const piece = (event.content?.parts ?? []).map((part) => part.text ?? '').join('');
-    if (!piece) continue;
-    onText(piece);
-    all += piece;
+    const said = (event.content?.parts ?? []).filter(({ thought }) => !thought);
+    const piece = said.map(({ text = '' }) => text).join('');
+    if (event.partial) onText(piece);
+    else all += piece;
   }
   return { text: all };
 }
