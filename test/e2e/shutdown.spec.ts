@@ -8,13 +8,15 @@ import { join, resolve } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { connect as connectTls } from 'node:tls';
 import { pathToFileURL } from 'node:url';
+import { Module } from '@nestjs/common';
+import { NestFactory } from '@nestjs/core';
 import { message, QueryModule } from '../../src/index.js';
 import { promise } from '../promises.js';
 import { ask, request } from '../support/client.js';
 import { eventuallyElsewhere } from '../support/conditions.js';
 import { TLS_FILE } from '../support/faulty-proxy.js';
 import { holdHalfRequests } from '../support/half-requests.js';
-import { describeOnBothAdapters, startHost } from '../support/host.js';
+import { adapterNamed, describeOnBothAdapters, startHost } from '../support/host.js';
 import { ScriptedAgent } from '../support/scripted-agent.js';
 import { refusalOf, serve, startService } from '../support/service.js';
 
@@ -93,6 +95,28 @@ describe.each(['TCP', 'TLS'] as const)('A host that is closed while callers conn
       }
     },
   );
+});
+
+describe('A host with several modules that is closed', () => {
+  it(promise('module.connected-before', 'on a socket of Unix'), async () => {
+    const directory = await mkdtemp(join(tmpdir(), 'socket-'));
+    const path = join(directory, 's.sock');
+    const handler = async function* () {
+      yield message('Hello');
+    };
+    const modules = [
+      QueryModule.forRoot({ handler }),
+      QueryModule.forRoot({ handler, name: 'b', path: 'b' }),
+    ];
+    @Module({ imports: modules })
+    class HostModule {}
+    const app = await NestFactory.create(HostModule, adapterNamed('express'), { logger: false });
+    await app.listen(path);
+    const answers = Array.from({ length: 5 }, () => asked(connect(path)));
+    await app.close();
+    for (const answer of await Promise.all(answers)) expect(answer).toContain('"status":"completed"');
+    await rm(directory, { recursive: true });
+  });
 });
 
 describe('The standalone service that gets a signal', () => {

@@ -37,6 +37,18 @@ describeOnOneAdapter('A refusal of A2A 0.3 on %s', (adapter) => {
       expect([body, ...(await raw(body as string))]).toEqual([body, 200, id, code]);
   });
 
+  it('names members as this version has them', async () => {
+    const sentence = async (params: object) => {
+      const body = JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'message/send', params });
+      const reply = await request(host.url, { path: '/a2a' }, body);
+      return (await reply.json<{ error: { message: string } }>()).error.message;
+    };
+    const file = { name: 'a/b.txt', mimeType: 'text/plain', bytes: 'YQ==' };
+    const message = { kind: 'message', messageId: 'm', role: 'user', parts: [{ kind: 'file', file }] };
+    expect(await sentence({ message })).toMatch(/^"\/message\/parts\/0\/file\/name" must not contain/);
+    expect(await sentence({ message: null })).toContain('"messageId", "role" and "parts"');
+  });
+
   it('says everything that is wrong with a message [test_message_send_invalid_params test_invalid_params_error_validation]', async () => {
     const parts = [
       { kind: 'text', text: 7 },

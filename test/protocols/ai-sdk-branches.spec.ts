@@ -124,5 +124,7 @@ describeOnOneAdapter('What a page of assistant-ui shows of a chat, on %s', (adap
     expect((await answerTo(foreign, 'C')).told).toBe('A=a B=b');
     expect((await answerTo(first.shown, 'D', {})).told).toBe('A=a B=b C=c');
     expect((await answerTo([], 'E', { more: { tools: {} } })).told).toBe('A=a B=b C=c D=d');
+    const switches = { more: { tools: { web: true }, metadata: { tenant: 'x' } } };
+    expect((await answerTo([], 'F', switches)).told).toBe('A=a B=b C=c D=d E=e');
   });
 });

@@ -136,7 +136,9 @@ describeOnOneAdapter('The stream of a call of MCP 2025-11-25 that was cut, on %s
     await reply.until('elicitation/create');
     await service.close();
     // The response ends without an answer, as the client asks for the rest.
-    const events = eventsOf(await reply.whole());
+    const whole = await reply.whole();
+    expect(whole.endsWith('\n\nretry: 5000\n\n')).toBe(true);
+    const events = eventsOf(whole);
     const [question, ...others] = toldIn(reply.bytes);
     expect(others).toEqual([]);
     service = await begin();

@@ -134,6 +134,31 @@ describeOnOneAdapter('What a run asks, as OpenAI has it, on %s', (adapter) => {
     }
   });
 
+  it('is answered once where a client sends the answers to earlier questions again', async () => {
+    const asked = (key: string): Question => ({ ...ADD, key, toolCallId: key });
+    host = await startOpenAi(adapter, async function* (_, context) {
+      for (const keys of [['a'], ['b', 'c']]) {
+        const answers = await context.ask(keys.map(asked));
+        yield message(`${JSON.stringify(answers.map(({ value }) => value))} `);
+      }
+    });
+    const first = await respond(host.url, 'Hi');
+    const [a] = first.output;
+    const second = await respond(host.url, [output(a!, '1')]);
+    const [b, c] = second.output.slice(1);
+    const all = [output(a!, 'cleared'), output(b!, '2'), output(c!, '3')];
+    const refused = async (input: unknown) => (await post(host.url, 'responses', { input })).json();
+    expect(await refused(all.slice(0, 2))).toMatchObject({ error: { param: 'input[1].call_id' } });
+    expect(await refused([...all, output(c!, '4')])).toMatchObject({
+      error: { message: expect.stringContaining('answered twice') as string, param: 'input[3].call_id' },
+    });
+    const third = await respond(host.url, all);
+    expect(third.id).not.toBe(second.id);
+    expect(JSON.stringify(third.output)).toContain('2');
+    // A client that has lost the answer sends the same again.
+    expect((await respond(host.url, all)).id).toBe(third.id);
+  });
+
   it('is found again after a reload: in the response, in its stream, and in the items of the conversation', async () => {
     host = await startOpenAi(adapter, async function* (_, context) {
       yield message('Wait.');

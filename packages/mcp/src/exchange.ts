@@ -61,7 +61,8 @@ export class Exchange {
 
   /** Ends the stream without an answer, if its client can resume it. */
   leaveOpen(): void {
-    if (this.canResume) rawResponse(this.response).end();
+    // The SDK for TypeScript asks twice only, and a process may take longer to start.
+    if (this.canResume) rawResponse(this.response).end('retry: 5000\n\n');
   }
 }
 

@@ -23,14 +23,15 @@ export async function pushQuestions(
   const { runId } = cursor;
   const { modes = [] } = sessionOf(call.exchange.request) ?? {};
   if (!shown.every(({ elicitation: { mode } }) => modes.includes(mode))) return false;
-  for (const { id, elicitation } of shown) {
+  for (const [index, { id, elicitation }] of shown.entries()) {
     const message = {
       jsonrpc: '2.0',
       id: `${runId}:${id}`,
       method: 'elicitation/create',
       params: elicitation,
     };
-    call.exchange.markAt(JSON.stringify(message.id), cursor);
+    // A client that resumes before the last one has not got all of them.
+    if (index === shown.length - 1) call.exchange.markAt(JSON.stringify(message.id), cursor);
     // The client may have left meanwhile.
     await call.server.transport?.send(message as JSONRPCRequest, { relatedRequestId: call.mcpReq.id });
   }

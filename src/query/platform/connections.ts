@@ -19,6 +19,9 @@ type HttpSocket = Socket & { _httpMessage?: object | null };
 /** When the callers of all modules of an application must have finished: Nest calls the hooks of modules one after another. */
 const deadlines = new WeakMap<HttpAdapterHost, number>();
 
+/** The last callers of all modules of an application: these stop listening together. */
+const stops = new WeakMap<HttpAdapterHost, LastCallers>();
+
 /**
  * The connections of the host's server. At shutdown, `server.close()` waits for every connection that has sent no complete
  * request, or whose client does not read, and has stopped its own time-outs for them: one silent client would keep the process
@@ -38,7 +41,7 @@ export class Connections implements OnModuleInit {
 
   onModuleInit(): void {
     this.#stopListeningFirst();
-    // HTTP/2 has no such waits, and an application may serve no HTTP at all.
+    // Node does not say which sessions of HTTP/2 have no request, and an application may serve no HTTP at all.
     const server: unknown = this.adapterHost.httpAdapter?.getHttpServer();
     if (!(server instanceof http.Server) && !(server instanceof https.Server)) return;
     this.#server = server;
@@ -70,7 +73,8 @@ export class Connections implements OnModuleInit {
 
   #stopListening(): Promise<void> {
     const servers = serversOf(this.adapterHost.httpAdapter).filter((server) => server instanceof Server);
-    this.#lastCallers = new LastCallers(servers, this.#open);
+    this.#lastCallers = stops.get(this.adapterHost) ?? new LastCallers(servers, this.#open);
+    stops.set(this.adapterHost, this.#lastCallers);
     return this.#lastCallers.acceptAndClose();
   }
 

@@ -20,8 +20,10 @@ type PausingServer = Server & { pauseOnConnect?: boolean };
  */
 export class LastCallers {
   /** Those whose first request has not arrived. TLS gives it another socket, with the same port of the caller. */
-  readonly #waiting = new Set<string>();
+  readonly #waiting = new Set<string | Socket>();
   readonly #begun = new Map<object, ServerResponse>();
+  #closed: Promise<void> | undefined;
+  #answered: Promise<void> | undefined;
 
   /**
    * @param servers those that stop
@@ -49,9 +51,21 @@ export class LastCallers {
    * Accepts the connections that the system has, and Node has not: the system resets them when a server stops listening. Node
    * accepts one in each turn of the event loop. Nothing is read from them meanwhile, else callers who connect anew for each request
    * would come back as fast as they are answered. Then lets the servers stop listening: resolves after a short turn that brought no
-   * connection, or after {@link ACCEPTING_MS}.
+   * connection, or after {@link ACCEPTING_MS}. Can be called again.
    */
-  async acceptAndClose(): Promise<void> {
+  acceptAndClose(): Promise<void> {
+    return (this.#closed ??= this.#acceptAndClose());
+  }
+
+  /**
+   * Resolves when the answers to all first requests have begun, or after {@link ANSWERING_MS}. None is served after that. Can be
+   * called again.
+   */
+  answered(): Promise<void> {
+    return (this.#answered ??= this.#waitForAnswers());
+  }
+
+  async #acceptAndClose(): Promise<void> {
     const accepted: Socket[] = [];
     for (const server of this.servers) {
       server.pauseOnConnect = true;
@@ -75,8 +89,7 @@ export class LastCallers {
     for (const socket of accepted) socket.resume();
   }
 
-  /** Resolves when the answers to all first requests have begun, or after {@link ANSWERING_MS}. None is served after that. */
-  async answered(): Promise<void> {
+  async #waitForAnswers(): Promise<void> {
     const until = performance.now() + ANSWERING_MS;
     while (this.#isAsked() && performance.now() < until) await setTimeout(1);
     this.#waiting.clear();
@@ -95,6 +108,8 @@ export class LastCallers {
   }
 }
 
-function keyOf({ remoteAddress = '', remotePort = 0 }: Socket): string {
-  return `${remoteAddress} ${remotePort}`;
+/** A socket of Unix has no address. */
+function keyOf(socket: Socket): string | Socket {
+  const { remoteAddress, remotePort } = socket;
+  return remotePort === undefined ? socket : `${remoteAddress} ${remotePort}`;
 }

@@ -43,6 +43,8 @@ export interface Face {
   statuses: readonly number[];
   /** The methods of JSON-RPC whose refusals with the status 200 are events of a stream. */
   streams: readonly string[];
+  /** The sentence of an error of JSON-RPC. */
+  message: (detail: string) => string;
   /** The `data` of an error of JSON-RPC. */
   errorData: (problem: Parameters<RefusalForm>[0]) => unknown;
 }
@@ -63,5 +65,6 @@ export const V1_0: Face = {
   operationOf: (name, params) => ({ name, params }),
   statuses: [400, 404],
   streams: [],
+  message: (detail) => detail,
   errorData: (problem) => detailsOf(problem, '/params'),
 };

@@ -65,9 +65,10 @@ export function rpcResult(id: RpcId, result: unknown): Json {
 @Injectable()
 export class JsonRpcFilter extends ViewFilter {
   protected override readonly form: RefusalForm = (problem, request) => {
-    const { status, detail: message, code: name } = problem;
+    const { status, detail, code: name } = problem;
     const { id, method } = KNOWN.get(request) ?? { id: null };
     const face = faceOf(request);
+    const message = face.message(detail);
     const error = { code: errorOf(name, status).code, message, data: face.errorData(problem) };
     const body = { jsonrpc: '2.0', id, error };
     if (!face.statuses.includes(status)) return { status, contentType: JSON_TYPE, body };

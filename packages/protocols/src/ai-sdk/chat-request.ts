@@ -67,8 +67,9 @@ export function chatRequestOf(body: unknown): ChatRequest {
     chatId,
     replaces: isRegenerated || (named !== undefined && named === message.id),
     messageId: named,
-    // The transport of assistant-ui sends both, and the whole conversation.
-    isWhole: isObject(read['tools']) && isObject(read['metadata']),
+    // The transport of assistant-ui sends both, and the whole conversation. Its tools are descriptions, no switches of a page.
+    isWhole:
+      isObject(read['tools']) && Object.values(read['tools']).every(isObject) && isObject(read['metadata']),
     messages,
     message,
     pointer,

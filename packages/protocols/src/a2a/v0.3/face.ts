@@ -49,6 +49,7 @@ export const V0_3: Face = {
   statuses: [400, 404, 422],
   // Who has asked for a stream reads no error of another type with the status 200.
   streams: ['message/stream', 'tasks/resubscribe'],
+  message: (detail) => detail.replace(/^"([^"]+)"/, (_, pointer: string) => `"${placeOf(pointer)}"`),
   errorData: (problem) => {
     // Whoever forgets the version speaks 1.0.
     if (problem.code === 'version_not_supported') return detailsOf(problem);

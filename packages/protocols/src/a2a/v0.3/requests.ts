@@ -20,9 +20,13 @@ export const PLACES = placesOf({
 export function sendParamsOf(params: Json): Json {
   const faults: FieldError[] = [];
   const { message, configuration } = params;
+  if (!isObject(message))
+    throw invalidQuery([
+      { pointer: '/message', detail: 'must be an object with "messageId", "role" and "parts"' },
+    ]);
   const mapped = {
     ...params,
-    ...(isObject(message) && { message: messageOf(message, faults) }),
+    message: messageOf(message, faults),
     ...(isObject(configuration) && { configuration: configurationOf(configuration, faults) }),
   };
   if (faults.length > 0) throw invalidQuery([...faults, ...faultsOf(mapped)]);

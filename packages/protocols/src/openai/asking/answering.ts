@@ -27,25 +27,54 @@ export async function answerRun(
   const { runId } = askedBy(given[0]!);
   await agent.find(owner, runId);
   const { inputs } = await agent.inputs.of(owner, runId);
-  const requests = given.map((each) => requestOf(inputs, runId, each));
-  const answers = given.map((each, index) => inputAnswer(requests[index]!, each));
-  // Those of a pause are asked at the same time. What was asked later is not asked by this response.
-  const { askedAt } = requests[0]!;
-  const open = inputs.filter((input) => !input.resolved && input.askedAt === askedAt);
-  const left = open.find(({ id }) => !answers.some((answer) => answer.id === id));
+  const last = ofLastPause(given.map((each) => ({ each, input: requestOf(inputs, runId, each) })));
+  const { askedAt } = last[0]!.input;
+  const left = inputs.find(
+    ({ id, resolved, askedAt: at }) =>
+      !resolved && at === askedAt && !last.some(({ input }) => input.id === id),
+  );
   if (left) {
     const name = JSON.stringify(left.name ?? left.id);
     throw invalidRequest(
-      given[0]!.pointer,
+      last[0]!.each.pointer,
       `answers not all that is asked: the answer for ${name} is missing`,
     );
   }
+  const answers = last.map(({ each, input }) => inputAnswer(input, each));
   const { before = 0 } = await agent.inputs
     .answer(owner, runId, answers, { detached })
-    .catch((error: unknown) => throwAt(error, given));
+    .catch((error: unknown) =>
+      throwAt(
+        error,
+        last.map(({ each }) => each),
+      ),
+    );
   const legs = new Legs(before);
   await readLog(agent.follow(owner, runId, 0), legs, { response, until: before });
   return { runId, leg: legs.legs };
+}
+
+interface Answering {
+  each: GivenAnswer;
+  input: InputView;
+}
+
+/**
+ * The answers to the newest of what is answered. What a pause asks is asked at the same time; clients send the answers to earlier
+ * ones again, often shortened.
+ */
+function ofLastPause(all: Answering[]): Answering[] {
+  const newest = all
+    .map(({ input }) => input.askedAt)
+    .toSorted()
+    .at(-1);
+  const last = all.filter(({ input }) => input.askedAt === newest);
+  const ids = new Set<string>();
+  for (const { each, input } of last) {
+    if (ids.has(input.id)) throw invalidRequest(each.pointer, 'is the id of a call that is answered twice');
+    ids.add(input.id);
+  }
+  return last;
 }
 
 function requestOf(inputs: InputView[], runId: string, given: GivenAnswer): InputView {

@@ -5,7 +5,32 @@ import { type HostRequest, piecesOf, rawRequest, type ReceivedBody } from 'nest-
 /** Headers that clients, and what is between them and the service, make anew when a request is sent again. */
 const OF_ONE_ATTEMPT = new Set([
   'x-stainless-retry-count',
-  ...['traceparent', 'tracestate', 'x-request-id', 'x-amzn-trace-id', 'x-cloud-trace-context', 'cf-ray'],
+  ...[
+    'traceparent',
+    'tracestate',
+    'baggage',
+    'sentry-trace',
+    'b3',
+    'x-b3-traceid',
+    'x-b3-spanid',
+    'x-b3-parentspanid',
+  ],
+  ...[
+    'x-datadog-trace-id',
+    'x-datadog-parent-id',
+    'x-datadog-tags',
+    'x-cloud-trace-context',
+    'x-amzn-trace-id',
+  ],
+  ...[
+    'x-request-id',
+    'x-correlation-id',
+    'x-request-start',
+    'x-envoy-attempt-count',
+    'x-amz-cf-id',
+    'cf-ray',
+  ],
+  ...['fly-request-id', 'x-vercel-id'],
 ]);
 
 /** A piece of so many characters is long enough that other requests have their turn. */
