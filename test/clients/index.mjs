@@ -10,9 +10,8 @@ import { readFile, writeFile } from 'node:fs/promises';
 import { register } from 'node:module';
 import { join, resolve } from 'node:path';
 import process from 'node:process';
-import { parseArgs } from 'node:util';
 import { format, resolveConfig } from 'prettier';
-import { Opened } from '../matrix/proxies/opened.mjs';
+import { measuring } from '../matrix/proxies/opened.mjs';
 import { installClients } from './install.mjs';
 import { Service } from './service.mjs';
 
@@ -20,34 +19,20 @@ register('../support/typescript-hooks.mjs', import.meta.url);
 
 const DOCUMENT = join(resolve(import.meta.dirname, '../..'), 'docs/clients.md');
 
-const opened = new Opened();
-for (const [signal, code] of [
-  ['SIGINT', 130],
-  ['SIGTERM', 143],
-])
-  process.once(signal, () => {
-    console.error(`${signal}: what was started is stopped.`);
-    void opened.stopAll().finally(() => process.exit(code));
-  });
+await measuring(main);
 
-try {
-  await main(parseArgs({ options: { only: { type: 'string' }, check: { type: 'boolean' } } }).values);
-} catch (error) {
-  console.error(error.message);
-  process.exitCode = 1;
-} finally {
-  await opened.stopAll();
-}
-
-async function main({ only, check }) {
+async function main({ only, check }, opened) {
   const { TABLES } = await import('./tables.ts');
   const all = Object.values(TABLES).flatMap(({ clients }) => clients);
   const chosen = chosenOf(all, only?.split(','));
   await installClients();
-  const { rows, failures } = await asked(chosen);
+  const { rows, failures } = await asked(chosen, opened);
   // A busy machine may be why a row differs, so it is asked a second time.
   const differing = new Set((await differencesOf(rows, TABLES)).map(({ name }) => name));
-  const again = await asked(chosen.filter(({ name }) => differing.has(name)));
+  const again = await asked(
+    chosen.filter(({ name }) => differing.has(name)),
+    opened,
+  );
   const last = [...rows.filter(({ name }) => !differing.has(name)), ...again.rows];
   for (const failure of [...failures, ...again.failures]) console.error(failure);
   if (last.length < chosen.length) process.exitCode = 1;
@@ -55,7 +40,7 @@ async function main({ only, check }) {
 }
 
 /** Asks clients, with a service that has not heard of them. */
-async function asked(clients) {
+async function asked(clients, opened) {
   const { measure } = await import('./measure.mjs');
   const service = await opened.keep(() => Service.start());
   const seen = await measure(clients, service, opened);

@@ -13,37 +13,19 @@ import { register } from 'node:module';
 import { tmpdir } from 'node:os';
 import { delimiter, join, resolve } from 'node:path';
 import process from 'node:process';
-import { parseArgs } from 'node:util';
 import { format, resolveConfig } from 'prettier';
 import { run } from './commands.mjs';
-import { Opened } from './proxies/opened.mjs';
+import { measuring } from './proxies/opened.mjs';
 
 register('../support/typescript-hooks.mjs', import.meta.url);
 
 const ROOT = resolve(import.meta.dirname, '../..');
 const DOCUMENT = join(ROOT, 'docs/proxies.md');
 
-const opened = new Opened();
-for (const [signal, code] of [
-  ['SIGINT', 130],
-  ['SIGTERM', 143],
-])
-  process.once(signal, () => {
-    console.error(`${signal}: what was started is stopped.`);
-    void opened.stopAll().finally(() => process.exit(code));
-  });
+await measuring(main);
 
-try {
-  await main(parseArgs({ options: { only: { type: 'string' }, check: { type: 'boolean' } } }).values);
-} catch (error) {
-  console.error(error.message);
-  process.exitCode = 1;
-} finally {
-  await opened.stopAll();
-}
-
-async function main({ only, check }) {
-  const unpack = await preparedFolder();
+async function main({ only, check }, opened) {
+  const unpack = await preparedFolder(opened);
   const { TABLES } = await import('./proxies/tables.ts');
   const { measureProxies } = await import('./proxies/measure-proxies.mjs');
   const { measurePoolers } = await import('./proxies/measure-poolers.mjs');
@@ -67,7 +49,7 @@ async function main({ only, check }) {
  *
  * @returns a function that unpacks them there, unless somebody has done it before
  */
-async function preparedFolder() {
+async function preparedFolder(opened) {
   if (process.env.UNPACKED_PACKAGES) return () => undefined;
   const directory = await mkdtemp(join(tmpdir(), 'packages-'));
   await opened.keep(async () => ({ stop: () => rm(directory, { recursive: true, force: true }) }));

@@ -35,7 +35,6 @@ export class Connections implements OnModuleInit {
   #server: http.Server | https.Server | undefined;
   #timer: NodeJS.Timeout | undefined;
   #lastCallers: LastCallers | undefined;
-  #stoppedListening: Promise<void> | undefined;
 
   constructor(private readonly adapterHost: HttpAdapterHost) {}
 
@@ -61,21 +60,25 @@ export class Connections implements OnModuleInit {
    * Gives the port free for the next process, and resolves when it is free. Connections that are open are served until the runs have
    * ended.
    */
-  stopListening(): Promise<void> {
-    return (this.#stoppedListening ??= this.#stopListening());
+  async stopListening(): Promise<void> {
+    await this.#lastCallersOfHost().acceptAndClose();
   }
 
   /** Stops listening, and resolves when those who had connected have begun to get their answer, or had a second for it. */
   async answerLastCallers(): Promise<void> {
     await this.stopListening();
-    await this.#lastCallers!.answered();
+    await this.#lastCallersOfHost().answered();
   }
 
-  #stopListening(): Promise<void> {
+  #lastCallersOfHost(): LastCallers {
+    return (this.#lastCallers ??= stops.get(this.adapterHost) ?? this.#begunStop());
+  }
+
+  #begunStop(): LastCallers {
     const servers = serversOf(this.adapterHost.httpAdapter).filter((server) => server instanceof Server);
-    this.#lastCallers = stops.get(this.adapterHost) ?? new LastCallers(servers, this.#open);
-    stops.set(this.adapterHost, this.#lastCallers);
-    return this.#lastCallers.acceptAndClose();
+    const lastCallers = new LastCallers(servers, this.#open);
+    stops.set(this.adapterHost, lastCallers);
+    return lastCallers;
   }
 
   /**

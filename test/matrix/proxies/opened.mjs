@@ -1,3 +1,6 @@
+import process from 'node:process';
+import { parseArgs } from 'node:util';
+
 /** What a program has started, so that it leaves no process behind, however it ends. */
 export class Opened {
   #starting = new Set();
@@ -32,6 +35,32 @@ export class Opened {
     const all = [...this.#starting];
     this.#starting.clear();
     await Promise.all(all.map(async (starting) => (await settled(starting))?.stop()));
+  }
+}
+
+/**
+ * Executes a program that measures, with `--only` and `--check`, and stops what it has started, also at a signal.
+ *
+ * @param main gets the options and an {@link Opened}; what it throws is written, and the exit code is 1
+ */
+export async function measuring(main) {
+  const opened = new Opened();
+  for (const [signal, code] of [
+    ['SIGINT', 130],
+    ['SIGTERM', 143],
+  ])
+    process.once(signal, () => {
+      console.error(`${signal}: what was started is stopped.`);
+      void opened.stopAll().finally(() => process.exit(code));
+    });
+  try {
+    const { values } = parseArgs({ options: { only: { type: 'string' }, check: { type: 'boolean' } } });
+    await main(values, opened);
+  } catch (error) {
+    console.error(error.message);
+    process.exitCode = 1;
+  } finally {
+    await opened.stopAll();
   }
 }
 
