@@ -14,9 +14,11 @@ const STAMP = join(ROOT, 'dist/build-stamp');
 /** In the order in which they are compiled; each brings those that it needs. */
 const PACKAGES = [
   'a2a',
+  'acp',
   'files',
   'ai-sdk',
   'bullmq',
+  'claude-agent',
   'conformance',
   'store-contract',
   'protocols',

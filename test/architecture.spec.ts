@@ -125,6 +125,7 @@ const PACKAGES_OF: Record<string, string[]> = {
   'create-nest-agent-query': [],
   'nest-agent-query': ['nest-agent-query-cli', 'nest-agent-query-client', 'nest-agent-query-modules'],
   'nest-agent-query-a2a': ['nest-agent-query', 'nest-agent-query-adapters', 'nest-agent-query-client'],
+  'nest-agent-query-acp': ['nest-agent-query', 'nest-agent-query-adapters'],
   'nest-agent-query-adapters': ['nest-agent-query'],
   'nest-agent-query-ai-sdk': [
     'nest-agent-query',
@@ -133,6 +134,7 @@ const PACKAGES_OF: Record<string, string[]> = {
     'nest-agent-query-files',
   ],
   'nest-agent-query-bullmq': ['nest-agent-query'],
+  'nest-agent-query-claude-agent': ['nest-agent-query', 'nest-agent-query-adapters'],
   'nest-agent-query-cli': ['nest-agent-query-client', 'nest-agent-query-doctor'],
   'nest-agent-query-client': [],
   'nest-agent-query-conformance': [],

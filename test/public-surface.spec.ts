@@ -24,6 +24,8 @@ const ENTRIES: Record<string, string[]> = {
     'readKeysFile',
   ],
   'packages/a2a/src/index.ts': ['a2aHandler'],
+  'packages/acp/src/index.ts': ['fromAcp'],
+  'packages/claude-agent/src/index.ts': ['fromClaudeAgent'],
   'packages/adapters/src/index.ts': [
     'ModelGate',
     'StepGate',

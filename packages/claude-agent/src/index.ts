@@ -1,0 +1,13 @@
+import type { AgentHandler } from 'nest-agent-query';
+
+/**
+ * Makes a handler of an agent.
+ *
+ * @throws {Error} always, until the agent is written
+ *
+ * @example
+ * QueryModule.forRoot({ handler: fromClaudeAgent() });
+ */
+export function fromClaudeAgent(): AgentHandler {
+  throw new Error('Not written yet.');
+}
