@@ -4,6 +4,9 @@ const missing = [
   ...(existsSync(new URL('packages/node_modules', import.meta.url))
     ? []
     : ['/packages/(langgraph|mastra|openai-agents|(ai-sdk|mcp|protocols)/test|[^/]+\\.spec)']),
+  ...(existsSync(new URL('packages/node_modules/@agentclientprotocol/sdk', import.meta.url))
+    ? []
+    : ['/packages/acp/test/conformance']),
   // It needs Node 22: `npm run matrix` installs and executes it.
   ...(existsSync(new URL('packages/node_modules/@modelcontextprotocol/conformance', import.meta.url))
     ? []

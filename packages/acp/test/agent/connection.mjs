@@ -1,6 +1,6 @@
-import { writeSync } from 'node:fs';
+import { appendFileSync, writeSync } from 'node:fs';
 import { createInterface } from 'node:readline';
-import { is } from './switches.mjs';
+import { is, valueOf } from './switches.mjs';
 
 /** JSON-RPC, one message a line. */
 export function connection(input, output) {
@@ -43,6 +43,7 @@ export function connection(input, output) {
   const lines = createInterface({ input });
   lines.on('close', () => is('stays') || process.exit(0));
   lines.on('line', (line) => {
+    if (is('records')) appendFileSync(valueOf('records'), `${line}\n`);
     const message = JSON.parse(line);
     if (message.method !== undefined) return void handle(message);
     waiting.get(message.id)?.(message);

@@ -3,7 +3,7 @@
  *
  * Start: `noise` writes lines on stdout that are no JSON, `stderr=TEXT`, `dead=CODE` ends at once, `mute` never answers
  * `initialize`, `version=N`, `auth` needs `authenticate`, `new-fails`, `stays` lives on when its input is closed, `deaf`
- * ignores SIGTERM, `images` and `embedded` are capabilities.
+ * ignores SIGTERM, `records=FILE` keeps what it receives, `images` and `embedded` are capabilities.
  *
  * Sessions: `resume` (can resume), `no-load`, `load-fails=CODE`, `load-once` (the second load loses the conversation),
  * `modes=a,b` (the first is that of the start; empty: none), `options=a,b` (values of the option `depth`), `children` (a
