@@ -1,13 +1,3 @@
-import type { AgentHandler } from 'nest-agent-query';
-
-/**
- * Makes a handler of an agent.
- *
- * @throws {Error} always, until the agent is written
- *
- * @example
- * QueryModule.forRoot({ handler: fromAcp() });
- */
-export function fromAcp(): AgentHandler {
-  throw new Error('Not written yet.');
-}
+/** Coding agents that speak the Agent Client Protocol: `nest-agent-query-acp`. */
+export type { AcpOptions, Approve, AskedCall } from './acp-options.js';
+export { fromAcp } from './from-acp.js';
