@@ -86,6 +86,15 @@ export const VERBS = {
   },
   /** A command of a child session. */
   child: (turn, command) => turn.calls.run([command], 'child-1'),
+  /** The second is asked about while the first waits for an answer. */
+  stagger: async (turn, commands) => {
+    const [first, second] = commands.split(' && ');
+    const asked = turn.calls.run([first]);
+    await turn.wait(150);
+    await Promise.all([asked, turn.calls.run([second])]);
+  },
+  /** A child session asks, and nobody waits for the answer. */
+  abandon: (turn, command) => void turn.calls.run([command], 'child-2'),
   /** A permission that comes when the prompt is answered. */
   after: (turn, command) => void setTimeout(() => void turn.calls.run([command]), 20),
 };

@@ -68,7 +68,7 @@ export class Turn {
       case 'claude':
         return { stopReason, usage: { ...tokens, cachedReadTokens: 20 }, _meta: { usage: counts } };
       case 'chunk':
-        this.says('', { usage: { ...tokens, thoughtTokens: 4, cachedReadTokens: 20 }, durationMs: 5 });
+        this.says('', { usage: { ...tokens, thoughtTokens: 4, cachedReadTokens: 20 } });
     }
     return { stopReason };
   }
