@@ -24,7 +24,7 @@ const ENTRIES: Record<string, string[]> = {
     'readKeysFile',
   ],
   'packages/a2a/src/index.ts': ['a2aHandler'],
-  'packages/acp/src/index.ts': ['fromAcp'],
+  'packages/acp/src/index.ts': ['checkAcp', 'fromAcp'],
   'packages/claude-agent/src/index.ts': ['fromClaudeAgent'],
   'packages/adapters/src/index.ts': [
     'ModelGate',
@@ -67,7 +67,7 @@ const ENTRIES: Record<string, string[]> = {
     'textForLog',
     'withoutSecrets',
   ],
-  'src/agents/command/index.ts': ['checkCommand', 'commandHandler'],
+  'src/agents/command/index.ts': ['ProcessGroup', 'ProcessSlots', 'ProgramLog', 'checkCommand', 'commandHandler'],
   'src/agents/diagnostic/index.ts': ['diagnosticAgent', 'diagnosticHandler'],
   'src/agents/remote/index.ts': [
     'askHere',

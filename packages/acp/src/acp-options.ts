@@ -86,8 +86,11 @@ export interface AcpOptions {
    * the agent takes them. `link`: as the path of a copy in the folder in which it works. Default `text`.
    */
   files?: 'text' | 'embedded' | 'link' | undefined;
-  /** Tells the agent's own remarks from its answer: a text for which this returns `log` becomes a `log`. Default: none. */
-  remarks?: ((text: string, update: object) => 'log' | undefined) | undefined;
+  /**
+   * Tells what is not a part of the answer, although the agent says it as one: a text for which this returns `log` becomes a `log`,
+   * and one for which it returns `error` fails the run when the turn has ended. Default: a text is a remark if its `_meta` has a level.
+   */
+  remarks?: ((text: string, update: unknown) => 'log' | 'error' | undefined) | undefined;
   /** How often a run goes on after its process was lost or stopped, from 0 to 1,000; default 1, and 0 where `resumeText` is null. */
   restarts?: number | undefined;
   /**
@@ -203,7 +206,9 @@ function refuseFaults(options: AcpOptions): void {
     if (typeof path === 'string' && !isAbsolute(path))
       throw new TypeError(`AcpOptions.${name} must be an absolute path, not ${JSON.stringify(path)}.`);
   if (resumeText === null && restarts)
-    throw new TypeError('AcpOptions.restarts has no meaning where resumeText is null. Leave one of them out.');
+    throw new TypeError(
+      'AcpOptions.restarts has no meaning where resumeText is null. Leave one of them out.',
+    );
 }
 
 function numberOf(name: keyof typeof NUMBERS, options: AcpOptions): number {

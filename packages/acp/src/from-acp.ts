@@ -1,7 +1,56 @@
-import type { AgentHandler } from 'nest-agent-query';
+import { Logger } from '@nestjs/common';
+import {
+  AgentHandler,
+  type Envelope,
+  type Query,
+  type QueryContext,
+  type SessionRef,
+} from 'nest-agent-query';
 import { type AcpOptions, acpSettings } from './acp-options.js';
+import { Folders } from './process/folders.js';
+import { Pool } from './process/pool.js';
+import { AcpRun, type RunServices } from './run/acp-run.js';
+import type { LivingAgent } from './run/living-agent.js';
+import { poolKey, sessionName } from './run/workplace.js';
 
+/**
+ * Makes a handler of a coding agent that speaks the Agent Client Protocol, version 1, over its standard input and output. What the
+ * agent asks before it acts is asked here. The agent executes commands with the rights of this process: run the service in a
+ * container, or as a user who may do nothing else.
+ *
+ * @throws {TypeError} the command is empty, or an option is unknown or not valid · {RangeError} a number is out of its range
+ *
+ * @example
+ * QueryModule.forRoot({ handler: fromAcp({ command: 'opencode acp', env: { OPENCODE_CONFIG: '/etc/opencode.json' } }) });
+ */
 export function fromAcp(options: AcpOptions): AgentHandler {
-  acpSettings(options);
-  throw new Error('Not written yet.');
+  return new AcpHandler(options);
+}
+
+class AcpHandler extends AgentHandler {
+  override readonly restarts: number;
+  readonly #services: RunServices;
+
+  constructor(options: AcpOptions) {
+    super();
+    const settings = acpSettings(options);
+    this.restarts = settings.restarts;
+    this.#services = {
+      settings,
+      folders: new Folders(settings),
+      pool: new Pool<LivingAgent>(settings.processes, settings.keepMs),
+      logger: new Logger(settings.name === undefined ? 'AcpAgent' : `AcpAgent ${settings.name}`),
+    };
+  }
+
+  override handle(query: Query, context: QueryContext): AsyncIterable<Envelope> {
+    return new AcpRun(this.#services, query, context).envelopes();
+  }
+
+  /** Removes what the agent has of the session, and what it has of the owner with the last one. */
+  override async sessionErased({ owner, id }: SessionRef): Promise<void> {
+    const { pool, folders } = this.#services;
+    await pool.end(poolKey(owner, id), (living) => living.erase());
+    await folders.erase(owner, sessionName(id));
+  }
 }

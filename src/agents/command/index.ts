@@ -4,3 +4,6 @@
 export { checkCommand } from './check-command.js';
 export { commandHandler } from './command-handler.js';
 export type { CommandOptions } from './command-options.js';
+export { ProcessGroup } from './process-group.js';
+export { ProcessSlots } from './process-slots.js';
+export { ProgramLog } from './program-log.js';

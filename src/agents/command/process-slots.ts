@@ -11,6 +11,11 @@ export class ProcessSlots {
     return this.free > 0;
   }
 
+  /** Whether somebody waits for a slot. */
+  get isAwaited(): boolean {
+    return this.#waiting.size > 0;
+  }
+
   /**
    * Takes a slot, or waits for one. Who has one calls `release` once.
    *

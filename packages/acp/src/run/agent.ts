@@ -1,8 +1,9 @@
 import { QueryError } from 'nest-agent-query';
+import { settlesWithin } from 'nest-agent-query/agents';
 import type { AcpSettings } from '../acp-options.js';
 import type { AgentProcess } from '../process/agent-process.js';
 import { type JsonRpcId, type PeerHandlers, RpcError } from '../process/peer.js';
-import type { Translation } from '../translate/updates.js';
+import type { Translation } from '../translate/index.js';
 import type { Initialized, Opened } from './protocol.js';
 import { Turn } from './turn.js';
 
@@ -105,22 +106,31 @@ export class Agent {
   prompt(blocks: object[], translation: Translation): { turn: Turn; answer: Promise<unknown> } {
     const turn = new Turn(this.process.peer, translation);
     this.#turn = turn;
-    const answer = this.#call('session/prompt', { sessionId: this.#session, prompt: blocks }).finally(() => {
+    const answer = this.#call('session/prompt', { sessionId: this.#session, prompt: blocks });
+    const over = (failure?: unknown) => {
       this.#turn = undefined;
-      turn.over();
-    });
-    answer.catch(() => undefined);
+      turn.over(failure);
+    };
+    answer.then(() => over(), over);
     return { turn, answer };
   }
 
-  cancel(): void {
+  /**
+   * Cancels the turn, if there is one: what it asks is answered with `cancelled`.
+   *
+   * @param milliseconds for which the answer of its prompt is waited for
+   */
+  async cancel(milliseconds: number): Promise<void> {
+    if (!this.#turn) return;
     this.process.peer.notify('session/cancel', { sessionId: this.#session });
+    this.#turn.stop();
+    await settlesWithin(milliseconds, this.#turn.ended);
   }
 
   /** Asks the agent to erase its session, where it can. */
-  async erase(signal: AbortSignal): Promise<void> {
+  async erase(): Promise<void> {
     if (!this.#initialized.agentCapabilities?.sessionCapabilities?.delete) return;
-    await this.#call('session/delete', { sessionId: this.#session }, signal);
+    await this.#call('session/delete', { sessionId: this.#session });
   }
 
   get #reopening(): 'session/resume' | 'session/load' | undefined {

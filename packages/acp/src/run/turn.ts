@@ -1,6 +1,6 @@
 import type { Envelope } from 'nest-agent-query';
-import type { JsonRpcId, Peer } from '../process/peer.js';
-import type { Translation } from '../translate/updates.js';
+import { type JsonRpcId, type Peer, PeerClosed } from '../process/peer.js';
+import type { KnownCall, Translation } from '../translate/index.js';
 import { isObject, type PermissionRequest } from './protocol.js';
 
 /** So many envelopes are held before the agent is not read any more. */
@@ -10,6 +10,8 @@ const HELD = 256;
 export interface Permission {
   id: JsonRpcId;
   request: PermissionRequest;
+  /** The call that it is about. */
+  call: KnownCall;
 }
 
 /** What the agent says from a prompt to its answer, in the order in which it says it. */
@@ -19,8 +21,12 @@ export class Turn {
   #envelopes: Envelope[] = [];
   #asked: Permission[] = [];
   #wake: (() => void) | undefined;
+  #end!: () => void;
+  /** Resolves when the prompt is answered, or never will be. */
+  readonly ended = new Promise<void>((resolve) => (this.#end = resolve));
   #isPaused = false;
   #isOver = false;
+  #failure: unknown;
   #isStopping = false;
 
   constructor(
@@ -33,29 +39,44 @@ export class Turn {
     return this.#envelopes.length > 0 || this.#asked.length > 0 || this.#isOver;
   }
 
+  get hasEnvelopes(): boolean {
+    return this.#envelopes.length > 0;
+  }
+
   get isOver(): boolean {
     return this.#isOver;
   }
 
   notification(method: string, params: unknown): void {
     if (this.#isOver || !isObject(params)) return;
-    if (method === 'session/update') this.#tell(this.translation.update(params['update']));
+    if (method === 'session/update') this.#tell(this.translation.update(params));
     if (method === '$/cancel_request') this.#withdraw(params['requestId'] as JsonRpcId);
   }
 
   permission(id: JsonRpcId, params: unknown): void {
-    const request = params as PermissionRequest;
-    if (this.#isStopping) return this.peer.reply(id, CANCELLED);
-    const permission = { id, request };
+    if (this.#isStopping || this.#isOver) return this.peer.reply(id, CANCELLED);
+    const { call, envelopes } = this.translation.asked(params);
+    const permission = { id, request: (params ?? {}) as PermissionRequest, call };
     this.#open.set(id, permission);
     this.#asked.push(permission);
-    this.#tell(this.translation.asked(request));
+    this.#tell(envelopes);
     this.#wake?.();
   }
 
-  /** The prompt is answered, or never will be. */
-  over(): void {
+  /** Whether the agent has ended without an answer to the prompt. */
+  get isLost(): boolean {
+    return this.#failure instanceof PeerClosed;
+  }
+
+  /**
+   * The prompt is answered, or never will be.
+   *
+   * @param failure instead of an answer
+   */
+  over(failure?: unknown): void {
+    this.#failure = failure;
     this.#isOver = true;
+    this.#end();
     this.cancelPermissions();
     this.#wake?.();
   }
@@ -83,19 +104,13 @@ export class Turn {
     return taken;
   }
 
-  /** The permissions that were asked for since the last time, and are still open. */
-  takeAsked(): Permission[] {
-    const taken = this.#asked.filter(({ id }) => this.#open.has(id));
-    this.#asked = [];
-    return taken;
+  /** The first permissions, `most` of them, that were asked for since the last time. */
+  takeAsked(most: number): Permission[] {
+    return this.#asked.splice(0, most);
   }
 
   get isAsking(): boolean {
     return this.#asked.length > 0;
-  }
-
-  isOpen({ id }: Permission): boolean {
-    return this.#open.has(id);
   }
 
   /** Answers a permission, unless the agent has withdrawn it. */

@@ -1,0 +1,54 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { textForLog } from 'nest-agent-query/agents';
+import { type AcpOptions, acpSettings } from './acp-options.js';
+import { PeerClosed } from './process/peer.js';
+import { LivingAgent } from './run/living-agent.js';
+
+/** The first start of some agents takes 14 s on a machine that has nothing else to do. */
+const START_MS = 60_000;
+const SHOWN_LINES = 5;
+const SHOWN_LENGTH = 1_000;
+
+/**
+ * Starts the agent, waits until it has answered `initialize`, and ends it. It begins no session, and needs no model.
+ *
+ * @param options as for `fromAcp`
+ * @throws {TypeError} {RangeError} as `fromAcp` · {Error} the agent cannot be started, ends, or does not answer within 60 s: with
+ * what it has printed
+ *
+ * @example
+ * await checkAcp({ command: 'opencode acp' });
+ */
+export async function checkAcp(options: AcpOptions): Promise<void> {
+  const settings = acpSettings(options);
+  const home = await mkdtemp(join(tmpdir(), 'nest-agent-query-acp-'));
+  const printed: string[] = [];
+  const log = (line: string) => {
+    printed.push(line);
+    if (printed.length > SHOWN_LINES) printed.shift();
+  };
+  try {
+    const place = { home, cwd: home };
+    const living = await LivingAgent.start(settings, place, log, AbortSignal.timeout(START_MS));
+    await living.stop();
+  } catch (error) {
+    throw new Error(`${whatFailed(error)}${shown(printed)}`, { cause: error });
+  } finally {
+    await rm(home, { recursive: true, force: true });
+  }
+}
+
+function whatFailed(error: unknown): string {
+  const { name, message, code } = error as NodeJS.ErrnoException;
+  if (code === 'ENOENT') return 'There is no such program. Install it, or correct its name or path.';
+  if (name === 'TimeoutError') return `The agent did not answer "initialize" within ${START_MS / 1_000} s.`;
+  if (error instanceof PeerClosed) return 'The agent ended before it had answered "initialize".';
+  return message;
+}
+
+function shown(printed: string[]): string {
+  if (printed.length === 0) return ' It printed nothing.';
+  return ` It printed: ${textForLog(printed.join(' / ').slice(0, SHOWN_LENGTH))}`;
+}
