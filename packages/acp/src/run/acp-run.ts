@@ -70,8 +70,8 @@ export class AcpRun {
       yield* this.#answer(this.#workplace, recorded);
       isClean = session !== undefined && settings.keepMs > 0;
     } catch (error) {
-      signal.throwIfAborted();
-      throw startFailure(error);
+      // A run that was stopped ends here: nobody waits for a failure.
+      if (!signal.aborted) throw startFailure(error);
     } finally {
       signal.removeEventListener('abort', stop);
       await this.#leave(key, isClean && !signal.aborted);

@@ -5,6 +5,7 @@ import { AgentProcess } from '../process/agent-process.js';
 import { environmentOf } from '../process/environment.js';
 import type { Kept } from '../process/pool.js';
 import { Agent } from './agent.js';
+import { withEnd } from './failures.js';
 
 /** Milliseconds that an agent is given to erase its session. */
 const ERASE_MS = 1_000;
@@ -49,7 +50,7 @@ export class LivingAgent implements Kept {
       return living;
     } catch (error) {
       await living.stop();
-      throw error;
+      throw await withEnd(error, process);
     }
   }
 
