@@ -13,7 +13,7 @@ const STATUS =
 
 /** How they say that the model's stream was cut. */
 const CUT =
-  /^terminated$|stream (?:disconnected|closed|ended) before|premature close|connection (?:was )?reset/im;
+  /^terminated$|stream (?:disconnected|closed|ended) before|premature close|connection (?:was )?reset|\bECONNRESET\b|socket hang up/im;
 const NOT_REACHED = /error sending request|ECONNREFUSED|ENOTFOUND|connection refused|fetch failed/i;
 
 /** What JSON-RPC itself says, and nothing about the cause. */
