@@ -1,6 +1,7 @@
 import { MemorySaver } from '@langchain/langgraph';
 import { ADAPTER_CASES, type AdapterCase } from '../test/contracts/adapters/cases.js';
 import { ASKING_CASES, type AskingCase } from '../test/contracts/adapters/asking-cases.js';
+import { acpAskingHarness, acpHarness, AgentsOfTest } from './acp/test/harness.js';
 import { aiSdkAgentHarness, aiSdkAskingHarness, aiSdkHarness } from './ai-sdk/test/harness.js';
 import { mastraAskingHarness, mastraHarness } from './mastra/test/harness.js';
 import { openAIAgentsAskingHarness, openAIAgentsHarness } from './openai-agents/test/harness.js';
@@ -18,6 +19,7 @@ const ADAPTERS: AdapterHarness[] = [
   langGraphHarness(() => new MemorySaver()),
   openAIAgentsHarness,
   mastraHarness,
+  acpHarness(() => new AgentsOfTest()),
 ];
 const OTHERS: AdapterHarness[] = [aiSdkAgentHarness, langGraphWithoutMemoryHarness];
 
@@ -27,6 +29,7 @@ const ASKING: AskingHarness[] = [
   langGraphAskingHarness(() => new MemorySaver()),
   openAIAgentsAskingHarness,
   mastraAskingHarness,
+  acpAskingHarness(() => new AgentsOfTest()),
 ];
 
 const DOCUMENT = 'docs/agents.md';

@@ -1,10 +1,13 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtemp, rm } from 'node:fs/promises';
+import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
+import { collect, contextOf, queryOf } from 'nest-agent-query/testing';
+import type { AcpOptions } from '../src/index.js';
 import { type Message, Schema } from './schema.js';
+import { answerOf, NO, Scripted, YES } from './scripted.js';
 
 const AGENT = join(import.meta.dirname, 'agent.mjs');
 const PLAN = '[{"content":"Read","status":"completed"},{"content":"Write","status":"pending"}]';
@@ -57,6 +60,60 @@ describe('The scripted agent', () => {
     const found = schema.faultsOf(client.received, client.sent);
     if (faults) expect(found).toEqual(expect.arrayContaining([expect.stringMatching(faults)]));
     else expect(found).toEqual([]);
+  });
+});
+
+describe('The handler of an agent of ACP', () => {
+  const schema = new Schema();
+  let scripted: Scripted;
+  beforeEach(() => (scripted = new Scripted()));
+  afterEach(() => scripted.end());
+
+  it('sends what the schema of the protocol allows', async () => {
+    const file = join(scripted.directory, 'received');
+    const of = (is: string, options: Partial<AcpOptions> = {}) =>
+      scripted.handler(`${is};records=${file}`, options);
+    const turn = { question: 'Hello', answer: 'Hi' };
+    const next = (...turns: object[]) => ({
+      sessionId: 's',
+      runId: `turn-${turns.length + 1}`,
+      turns: turns as [],
+    });
+    const signed = { authMethod: 'key', configOptions: { depth: 'high' } };
+    await answerOf(of('auth;options=low,high', signed), ['run echo a', 'own x/y'], () => YES, next());
+    await answerOf(of(''), ['run echo b'], () => NO, next(turn));
+    await answerOf(of('resume'), ['say Hello'], () => YES, next(turn, turn));
+    await answerOf(of('choices=always'), ['run echo c']);
+    const context = await contextOf(next(turn, turn, turn));
+    context.ask = () => {
+      context.abort();
+      return Promise.reject(context.signal.reason as Error);
+    };
+    const query = await queryOf('DO run echo d');
+    await collect(of('withdraws').handle(query, context)).catch(() => undefined);
+    const sent = (await readFile(file, 'utf8'))
+      .trimEnd()
+      .split('\n')
+      .map((line) => JSON.parse(line) as Message);
+    const methods = new Set(sent.flatMap(({ method }) => method ?? []));
+    expect(methods).toEqual(
+      new Set([
+        'initialize',
+        'session/new',
+        'authenticate',
+        'session/set_mode',
+        'session/set_config_option',
+        'session/prompt',
+        'session/load',
+        'session/resume',
+        'session/cancel',
+      ]),
+    );
+    const asked = sent
+      .filter(({ id }) => typeof id === 'string')
+      .map(({ id }) => ({ id: id!, method: 'session/request_permission' }));
+    expect(asked.length).toBeGreaterThan(4);
+    expect(schema.faultsOf(sent, asked)).toEqual([]);
   });
 });
 

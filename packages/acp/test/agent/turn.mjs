@@ -33,8 +33,8 @@ export class Turn {
     try {
       await this.#follow();
     } finally {
-      // What is left here belongs to a process that was lost.
-      state.open = [];
+      // What is left belongs to a turn that was stopped, or to a process that was lost.
+      if (!this.signal.aborted) state.open = [];
       this.session.save();
     }
     return this.#answer();
