@@ -1732,6 +1732,31 @@ export const PROMISES = {
     section: 'service',
     sentence: 'An acknowledged cancel of an agent of Mastra has aborted the request to its model.',
   },
+  'acp.stream': {
+    section: 'service',
+    sentence:
+      'An agent that speaks ACP answers over HTTP with its texts, thoughts, plans and tool calls, in its order.',
+  },
+  'acp.approval': {
+    section: 'service',
+    sentence:
+      'A permission request of an agent that speaks ACP is an approval of the run, which is answered over HTTP or in another protocol. What was not allowed is not executed.',
+  },
+  'acp.cancel': {
+    section: 'service',
+    sentence:
+      'An acknowledged cancel of an agent that speaks ACP has ended its process and the commands that it has started.',
+  },
+  'acp.sessions': {
+    section: 'service',
+    sentence:
+      'An agent that speaks ACP goes on with a session of its owner. Each owner has a home and folders of its own, and an erased session is forgotten.',
+  },
+  'acp.failures': {
+    section: 'service',
+    sentence:
+      'A run whose agent speaks ACP and fails has a code and a sentence, and an end for each tool call.',
+  },
   'cli.help': {
     section: 'service',
     sentence: 'The command nest-agent-query without arguments prints its help.',

@@ -1,0 +1,157 @@
+import type { Envelope, InputRequest } from 'nest-agent-query';
+import { lastOf, post, respond, startOpenAi } from '../../../../test/protocols/openai-host.js';
+import { promise } from '../../../../test/promises.js';
+import {
+  ask,
+  cancel,
+  envelopesOf,
+  follow,
+  FULL,
+  type Reply,
+  request,
+} from '../../../../test/support/client.js';
+import { eventuallyElsewhere } from '../../../../test/support/conditions.js';
+import { describeOnOneAdapter, type Host, startAgent } from '../../../../test/support/host.js';
+import { fromAcp } from '../../src/index.js';
+import { dataOf, Scripted, textOf, toldBy } from '../scripted.js';
+
+const doing = (...lines: string[]) => lines.map((line) => `DO ${line}`).join('\n');
+const owner = (caller: { headers: Record<string, string> }) => caller.headers['x-caller'] ?? 'ann';
+/** An agent gets the time to end in order. */
+const runs = { stopDeadlineMs: 5_000 };
+
+describeOnOneAdapter('An agent of ACP on %s', (adapter) => {
+  let scripted: Scripted;
+  let host: Host;
+  beforeEach(() => (scripted = new Scripted()));
+  afterEach(async () => {
+    await host.close();
+    await scripted.end();
+  });
+
+  const start = async (is = '', options = {}) => {
+    host = await startAgent(adapter, fromAcp({ ...scripted.options(is), ...options }), { owner, runs });
+  };
+  const askIn = (text: string, caller = 'ann') =>
+    ask(host.url, text, { headers: { ...FULL, 'x-caller': caller }, kwargs: { session_id: 's' } });
+  const requestsIn = (text: string) => {
+    const [{ requests }] = dataOf(envelopesOf(text), 'input_required') as [{ requests: InputRequest[] }];
+    return requests;
+  };
+  /** Answers all that a run asks, and returns what follows. */
+  const answer = async (asked: Reply, approved: boolean): Promise<Envelope[]> => {
+    const answers = requestsIn(await asked.until('input_required')).map(({ id }) => {
+      return { id, outcome: 'answered', value: { approved } };
+    });
+    const path = `/query/${asked.runId}/inputs`;
+    const headers = { ...FULL, 'x-caller': 'ann' };
+    return (await request(host.url, { path, headers }, JSON.stringify({ answers }))).allEnvelopes();
+  };
+
+  it(promise('acp.stream'), async () => {
+    await start('ids');
+    const plan = '[{"content":"Read","status":"completed"}]';
+    const reply = await ask(host.url, doing('think Hm', 'say Hello', `plan ${plan}`, 'read none'));
+    expect(await reply.whole()).toBe(
+      [
+        '{"type":"reasoning","data":{"content":"Hm","id":"thought-1"}}',
+        '{"type":"message","data":{"content":"Hello","id":"message-1"}}',
+        '{"type":"plan","data":{"entries":[{"content":"Read","status":"completed","priority":"medium"}]}}',
+        '{"type":"tool_call","data":{"id":"call-1-1","name":"read","arguments":{"path":"none"},"title":"Read none","kind":"read"}}',
+        '{"type":"tool_result","data":{"id":"call-1-1","content":"none is not there","isError":true}}',
+        '{"type":"done","data":{"status":"completed"}}',
+      ]
+        .map((event) => `data: ${event}\n\n`)
+        .join(''),
+    );
+  });
+
+  it(promise('acp.approval', 'over HTTP'), async () => {
+    await start();
+    const asked = await askIn(doing('write notes.txt new', 'read notes.txt'));
+    const text = await asked.until('input_required');
+    expect(requestsIn(text)).toMatchObject([
+      { id: 'call-1-1', kind: 'approval', message: 'Edit notes.txt', toolCallId: 'call-1-1', name: 'edit' },
+    ]);
+    expect(dataOf(envelopesOf(text), 'tool_call')).toMatchObject([
+      { id: 'call-1-1', diffs: [{ path: 'notes.txt', oldText: null, newText: 'new' }] },
+    ]);
+    const after = await answer(asked, true);
+    expect(JSON.stringify(dataOf(after, 'tool_result')[1])).toContain('new');
+    expect(after.at(-1)!.data).toEqual({ status: 'completed' });
+    const refused = await askIn(doing('write other.txt x', 'read other.txt'));
+    const rest = await answer(refused, false);
+    expect(dataOf(rest, 'tool_result').map(({ isError }) => isError)).toEqual([true, true]);
+    expect(rest.at(-1)!.data).toEqual({ status: 'completed' });
+  });
+
+  it(promise('acp.approval', 'in the protocol of OpenAI'), async () => {
+    host = await startOpenAi(adapter, fromAcp(scripted.options()), { runs });
+    const asked = await respond(host.url, doing('write notes.txt new', 'read notes.txt'));
+    const approval = asked.output.at(-1)!;
+    expect(approval).toMatchObject({ type: 'mcp_approval_request', name: 'edit' });
+    const decision = { type: 'mcp_approval_response', approval_request_id: approval.id, approve: true };
+    const decided = await post(host.url, 'responses', { input: [decision], stream: true });
+    const response = lastOf(await decided.whole());
+    expect(response['status']).toBe('completed');
+    expect(JSON.stringify(response.output)).toContain('new');
+  });
+
+  it.each(['', 'deaf;stays;holds', 'withdraws'])(
+    promise('acp.cancel', 'in mid-answer, while it asks, while a command runs: %s'),
+    async (is) => {
+      await start(`keeps;${is}`);
+      for (const [script, sign] of [
+        [doing('say Hello', 'hold'), 'Hello'],
+        [doing('write made x'), 'input_required'],
+      ] as const) {
+        const reply = await askIn(script);
+        await reply.until(sign);
+        expect((await cancel(host.url, reply.runId)).status).toBe(200);
+        expect(scripted.processes).toEqual([]);
+        expect((await reply.allEnvelopes()).at(-1)!.data).toEqual({ status: 'cancelled' });
+      }
+      const asked = await askIn(doing('run sleep 1000'));
+      const rest = answer(asked, true);
+      await asked.until('input_resolved');
+      await eventuallyElsewhere(() => scripted.processes.length > 1);
+      expect((await cancel(host.url, asked.runId)).status).toBe(200);
+      expect(scripted.processes).toEqual([]);
+      const envelopes = await rest;
+      expect(envelopes.at(-1)!.data).toEqual({ status: 'cancelled' });
+      const after = await (await askIn(doing('say Here'))).allEnvelopes();
+      expect(textOf(after)).toBe('Here');
+    },
+  );
+
+  it(promise('acp.sessions'), async () => {
+    await start();
+    const told = async (what: string, caller: string) =>
+      toldBy(await (await askIn(doing(`tell ${what}`), caller)).allEnvelopes()) as string;
+    const home = await told('home', 'ann');
+    expect(await told('prompts', 'ann')).toEqual(['DO tell home', 'DO tell prompts']);
+    expect(await told('prompts', 'bob')).toEqual(['DO tell prompts']);
+    expect(await told('home', 'bob')).not.toBe(home);
+    const erased = { method: 'DELETE', path: '/query/sessions/s', headers: { 'x-caller': 'ann' } };
+    expect((await request(host.url, erased)).status).toBe(204);
+    expect(await told('prompts', 'ann')).toEqual(['DO tell prompts']);
+  });
+
+  it(promise('acp.failures'), async () => {
+    await start();
+    const failure = '{"code":-32603,"message":"Internal error","data":{"details":"429 for sk-secret-1"}}';
+    for (const [script, code] of [
+      [doing('say Hel', 'open Thinking', `fail ${failure}`), 'rate_limited'],
+      [doing('say Hel', 'open Thinking', 'die 9'), 'interrupted'],
+    ] as const) {
+      const reply = await askIn(script);
+      const envelopes = await reply.allEnvelopes();
+      const { status, error } = envelopes.at(-1)!.data as { status: string; error: { code: string } };
+      expect([status, error.code]).toEqual(['failed', code]);
+      expect(JSON.stringify(envelopes)).not.toMatch(/sk-secret|fatal/);
+      expect(dataOf(envelopes, 'tool_result')).toMatchObject([{ isError: true }]);
+      const again = envelopesOf(await (await follow(host.url, reply.runId, { 'x-caller': 'ann' })).whole());
+      expect(again).toEqual(envelopes);
+    }
+  });
+});
