@@ -214,8 +214,8 @@ function refuseFaults(options: AcpOptions): void {
 function numberOf(name: keyof typeof NUMBERS, options: AcpOptions): number {
   const { range, value } = NUMBERS[name];
   const given = options[name] ?? value;
-  if (!isInRange(given, range as Range))
-    throw new RangeError(`AcpOptions.${name} must be ${rangeText(range as Range)}, not ${String(given)}.`);
+  if (!isInRange(given, range))
+    throw new RangeError(`AcpOptions.${name} must be ${rangeText(range)}, not ${String(given)}.`);
   return given;
 }
 

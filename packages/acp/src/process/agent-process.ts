@@ -47,7 +47,7 @@ export class AgentProcess {
     private readonly start: ProcessStart,
   ) {
     this.#group = new ProcessGroup(child.pid!);
-    this.#log = new ProgramLog(child.stderr, start.log);
+    this.#log = new ProgramLog(child.stderr, (line) => start.log(line));
     const io = { input: child.stdout, output: child.stdin };
     this.peer = new Peer(io, start.handlers, settings);
     this.exited = once(child, 'exit').then(async ([code, signal]) => {

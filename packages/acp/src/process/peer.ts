@@ -12,6 +12,8 @@ export class RpcError extends Error {
     readonly code: number,
     message: string,
     readonly data: unknown,
+    /** The method that was refused. */
+    readonly method: string,
   ) {
     super(message);
   }
@@ -32,6 +34,7 @@ export interface PeerHandlers {
 }
 
 interface Waiting {
+  method: string;
   resolve(result: unknown): void;
   reject(error: Error): void;
 }
@@ -52,7 +55,7 @@ export class Peer {
   readonly #waiting = new Map<JsonRpcId, Waiting>();
   #nextId = 0;
   #failure: Error | undefined;
-  #close!: () => void;
+  #resolveClosed: (() => void) | undefined;
 
   /** @param limits `lineLength`: the most bytes of a line. A longer one closes the connection */
   constructor(
@@ -61,7 +64,7 @@ export class Peer {
     limits: { lineLength: number },
   ) {
     this.#lines = new JsonLines(limits.lineLength);
-    this.closed = new Promise((resolve) => (this.#close = resolve));
+    this.closed = new Promise((resolve) => (this.#resolveClosed = resolve));
     const { input, output } = io;
     input.on('data', (bytes: Buffer) => this.#read(bytes));
     for (const event of ['end', 'close', 'error'])
@@ -87,6 +90,7 @@ export class Peer {
       const settled = () => signal?.removeEventListener('abort', giveUp);
       signal?.addEventListener('abort', giveUp, { once: true });
       this.#waiting.set(id, {
+        method,
         resolve: (result) => (settled(), resolve(result)),
         reject: (error) => (settled(), reject(error)),
       });
@@ -119,11 +123,11 @@ export class Peer {
   close(failure: Error): void {
     if (this.#failure) return;
     this.#failure = failure;
-    for (const { reject } of this.#waiting.values()) reject(failure);
+    for (const waiting of this.#waiting.values()) waiting.reject(failure);
     this.#waiting.clear();
     // What it still writes must not block it.
     this.io.input.resume();
-    this.#close();
+    this.#resolveClosed?.();
   }
 
   #send(message: object): void {
@@ -154,7 +158,7 @@ export class Peer {
     const waiting = this.#waiting.get(id ?? null);
     if (!waiting) return;
     this.#waiting.delete(id ?? null);
-    if (error) waiting.reject(errorOf(error));
+    if (error) waiting.reject(errorOf(error, waiting.method));
     else waiting.resolve(result);
   }
 }
@@ -168,6 +172,6 @@ function messageOf(line: string): Message | undefined {
   }
 }
 
-function errorOf({ code, message, data }: NonNullable<Message['error']>): RpcError {
-  return new RpcError(Number(code), String(message), data);
+function errorOf({ code, message, data }: NonNullable<Message['error']>, method: string): RpcError {
+  return new RpcError(Number(code), String(message), data, method);
 }

@@ -4,6 +4,7 @@ import type { AcpSettings } from '../acp-options.js';
 import type { AgentProcess } from '../process/agent-process.js';
 import { type JsonRpcId, type PeerHandlers, RpcError } from '../process/peer.js';
 import type { Translation } from '../translate/index.js';
+import { notSignedIn } from './failures.js';
 import type { Initialized, Opened } from './protocol.js';
 import { Turn } from './turn.js';
 
@@ -62,7 +63,7 @@ export class Agent {
     const clientCapabilities = { fs: { readTextFile: false, writeTextFile: false }, terminal: false };
     const clientInfo = { name: 'nest-agent-query', version: '0.1.0' };
     const params = { protocolVersion: VERSION, clientCapabilities, clientInfo };
-    this.#initialized = ((await this.#call('initialize', params, signal)) ?? {}) as Initialized;
+    this.#initialized = ((await this.#call('initialize', params, signal)) ?? {});
     const { protocolVersion } = this.#initialized;
     if (protocolVersion !== VERSION)
       throw new Error(
@@ -146,12 +147,18 @@ export class Agent {
 
   async #signedIn(method: string, params: object, signal: AbortSignal): Promise<Opened> {
     try {
-      return ((await this.#call(method, params, signal)) ?? {}) as Opened;
+      return ((await this.#call(method, params, signal)) ?? {});
     } catch (error) {
       const { authMethod: methodId } = this.settings;
-      if (!(error instanceof RpcError) || error.code !== MUST_SIGN_IN || methodId === undefined) throw error;
+      if (!(error instanceof RpcError) || error.code !== MUST_SIGN_IN) throw error;
+      const { authMethods = [] } = this.#initialized;
+      if (methodId === undefined)
+        throw notSignedIn(
+          error,
+          authMethods.map(({ id }) => id),
+        );
       await this.#call('authenticate', { methodId }, signal);
-      return ((await this.#call(method, params, signal)) ?? {}) as Opened;
+      return ((await this.#call(method, params, signal)) ?? {});
     }
   }
 

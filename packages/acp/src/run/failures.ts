@@ -16,10 +16,27 @@ export function notResumed(): QueryError {
 
 /** What an error means that the agent, or the system, gave before the first prompt. Any other error stays as it is. */
 export function startFailure(error: unknown): unknown {
-  if (error instanceof RpcError) return agentFailure(error, false);
+  if (error instanceof RpcError) return refused(error);
   if (!(error instanceof PeerClosed) && (error as NodeJS.ErrnoException).syscall === undefined) return error;
   const detail = 'The agent could not be started. The service has logged the cause.';
   return new QueryError('handler_failed', detail, {}, { cause: error });
+}
+
+function refused(error: RpcError): QueryError {
+  const { code, detail, cause } = agentFailure(error, false);
+  const refusal = new Error(`The agent has refused ${error.method}: ${error.message}`, { cause });
+  return new QueryError(code, detail, {}, { cause: refusal });
+}
+
+/** The agent wants to know who uses it. @param methods the ids of its methods of signing in */
+export function notSignedIn(error: RpcError, methods: readonly (string | undefined)[]): QueryError {
+  const { code, detail } = agentFailure(error, false);
+  const cause = new Error(
+    'The agent must be signed in. Sign in with its own program and the same home, give it a key in its environment, or set the ' +
+      `option authMethod to one of its methods: ${methods.join(', ') || 'it names none'}.`,
+    { cause: error },
+  );
+  return new QueryError(code, detail, {}, { cause });
 }
 
 /** The same error; of a closed connection, one that says how the agent has ended. */

@@ -49,8 +49,9 @@ export class LivingAgent implements Kept {
       await agent.initialize(process, signal);
       return living;
     } catch (error) {
+      const failure = await withEnd(error, process);
       await living.stop();
-      throw await withEnd(error, process);
+      throw failure;
     }
   }
 
