@@ -1752,6 +1752,11 @@ export const PROMISES = {
     sentence:
       'An agent that speaks ACP goes on with a session of its owner. Each owner has a home and folders of its own, and an erased session is forgotten.',
   },
+  'acp.processes': {
+    section: 'service',
+    sentence:
+      'An agent that speaks ACP has as many processes as the operator allows: further runs wait, a kept process answers the next turn of its session, and all end with the service.',
+  },
   'acp.failures': {
     section: 'service',
     sentence:

@@ -47,6 +47,11 @@ class AcpHandler extends AgentHandler {
     return new AcpRun(this.#services, query, context).envelopes();
   }
 
+  /** Nest calls it when the host ends: agents that wait for the next turn of their session end before it. */
+  onApplicationShutdown(): Promise<void> {
+    return this.#services.pool.close();
+  }
+
   /** Removes what the agent has of the session, and what it has of the owner with the last one. */
   override async sessionErased({ owner, id }: SessionRef): Promise<void> {
     const { pool, folders } = this.#services;

@@ -12,6 +12,7 @@ export interface Kept {
 export class Pool<T extends Kept> {
   readonly #slots: ProcessSlots;
   readonly #idle = new Map<string, { kept: T; timer: NodeJS.Timeout }>();
+  #isClosed = false;
 
   constructor(
     processes: number,
@@ -44,7 +45,7 @@ export class Pool<T extends Kept> {
 
   /** Keeps what is idle, with its slot. */
   async keep(key: string, kept: T): Promise<void> {
-    if (this.keepMs === 0) {
+    if (this.keepMs === 0 || this.#isClosed) {
       await kept.stop();
       return this.release();
     }
@@ -64,6 +65,12 @@ export class Pool<T extends Kept> {
     await before?.(kept);
     await kept.stop();
     this.release();
+  }
+
+  /** Ends everything that is kept. Nothing is kept from now on. */
+  async close(): Promise<void> {
+    this.#isClosed = true;
+    await Promise.all([...this.#idle.keys()].map((key) => this.end(key)));
   }
 
   async #evict(): Promise<void> {

@@ -1,5 +1,5 @@
 import type { Envelope, InputRequest } from 'nest-agent-query';
-import { lastOf, post, respond, startOpenAi } from '../../../../test/protocols/openai-host.js';
+import { lastOf, post, respond, startOpenAi, typesOf } from '../../../../test/protocols/openai-host.js';
 import { promise } from '../../../../test/promises.js';
 import {
   ask,
@@ -34,6 +34,9 @@ describeOnOneAdapter('An agent of ACP on %s', (adapter) => {
   };
   const askIn = (text: string, caller = 'ann') =>
     ask(host.url, text, { headers: { ...FULL, 'x-caller': caller }, kwargs: { session_id: 's' } });
+  const cancelOf = ({ runId }: Reply, caller: string) => {
+    return { method: 'DELETE', path: `/query/${runId}`, headers: { 'x-caller': caller } };
+  };
   const requestsIn = (text: string) => {
     const [{ requests }] = dataOf(envelopesOf(text), 'input_required') as [{ requests: InputRequest[] }];
     return requests;
@@ -135,6 +138,47 @@ describeOnOneAdapter('An agent of ACP on %s', (adapter) => {
     const erased = { method: 'DELETE', path: '/query/sessions/s', headers: { 'x-caller': 'ann' } };
     expect((await request(host.url, erased)).status).toBe(204);
     expect(await told('prompts', 'ann')).toEqual(['DO tell prompts']);
+  });
+
+  it(promise('acp.processes', 'kept for the next turn'), async () => {
+    await start('deaf;stays', { keepMs: 60_000, processes: 1 });
+    const first = toldBy(await (await askIn(doing('tell pid'))).allEnvelopes());
+    expect(toldBy(await (await askIn(doing('tell pid'))).allEnvelopes())).toBe(first);
+    expect(scripted.processes).toEqual([first]);
+    const bob = toldBy(await (await askIn(doing('tell pid'), 'bob')).allEnvelopes());
+    expect(scripted.processes).toEqual([bob]);
+    await host.close();
+    expect(scripted.processes).toEqual([]);
+  });
+
+  it(promise('acp.processes', 'of several runs'), async () => {
+    await start('', { processes: 1 });
+    const held = await askIn(doing('say Hello', 'hold'));
+    await held.until('Hello');
+    const waiting = await askIn(doing('tell pid'), 'bob');
+    await waiting.until('Waiting until another query has ended');
+    const left = await askIn(doing('tell pid'), 'cid');
+    await left.until('Waiting');
+    expect((await request(host.url, cancelOf(left, 'cid'))).status).toBe(200);
+    expect(scripted.processes.length).toBe(1);
+    expect((await request(host.url, cancelOf(held, 'ann'))).status).toBe(200);
+    expect(toldBy(await waiting.allEnvelopes())).toEqual(expect.any(Number));
+  });
+
+  it(promise('acp.failures', 'in the protocol of OpenAI'), async () => {
+    host = await startOpenAi(adapter, fromAcp(scripted.options()), { runs });
+    const failure = '{"code":500,"message":"terminated"}';
+    const input = doing('say Hel', `fail ${failure}`);
+    const stream = await (await post(host.url, 'responses', { input, stream: true })).whole();
+    const types = typesOf(stream);
+    expect(types.slice(types.indexOf('response.output_text.delta'))).toEqual([
+      'response.output_text.delta',
+      'response.output_text.done',
+      'response.content_part.done',
+      'response.output_item.done',
+      'error',
+      'response.failed',
+    ]);
   });
 
   it(promise('acp.failures'), async () => {
