@@ -7,6 +7,7 @@ import type {
   InputResolvedEnvelope,
   LogEnvelope,
   MessageEnvelope,
+  PlanEnvelope,
   ProgressEnvelope,
   ReasoningEnvelope,
   RestartedEnvelope,
@@ -38,6 +39,7 @@ export type AnswerEnvelope =
   | SourceEnvelope
   | ResultEnvelope
   | SuggestionsEnvelope
+  | PlanEnvelope
   | ProgressEnvelope
   | UsageEnvelope
   | LogEnvelope

@@ -21,16 +21,56 @@ export interface ReasoningEnvelope extends Envelope {
   data: { content: string; id?: string };
 }
 
-/** The agent calls a tool. `arguments` is any value that JSON can represent. */
+/** What a call changes in a file. */
+export interface FileDiff {
+  path: string;
+  /** null: the file is new. */
+  oldText: string | null;
+  newText: string;
+  /** Whether one of the texts is cut. */
+  truncated?: boolean;
+}
+
+/** A place in a file. `line` is from 1. */
+export interface FileLocation {
+  path: string;
+  line?: number;
+}
+
+/** The files that a call is about. The service does not check these members: they are as the agent gives them. */
+export interface CallFiles {
+  diffs?: FileDiff[];
+  locations?: FileLocation[];
+}
+
+/**
+ * The agent calls a tool. `arguments` is any value that JSON can represent. Coding agents also have a `title` for people, and a
+ * `kind`, such as `edit` or `execute`; the service does not check these two.
+ */
 export interface ToolCallEnvelope extends Envelope {
   type: 'tool_call';
-  data: { id: string; name: string; arguments: unknown };
+  data: { id: string; name: string; arguments: unknown; title?: string; kind?: string } & CallFiles;
 }
 
 /** What a tool has returned. `id` is that of the call; `content` is any value that JSON can represent. */
 export interface ToolResultEnvelope extends Envelope {
   type: 'tool_result';
-  data: { id: string; content: unknown; isError?: boolean };
+  data: { id: string; content: unknown; isError?: boolean } & CallFiles;
+}
+
+/** What the agent plans to do. */
+export interface PlanEntry {
+  content: string;
+  /** `pending`, `in_progress` or `completed`. */
+  status: string;
+  /** `high`, `medium` or `low`. */
+  priority?: string;
+}
+
+/** The whole plan of the agent, as it is now. The service does not check the data: it is as the agent gives it. */
+export interface PlanEnvelope extends Envelope {
+  type: 'plan';
+  data: { entries: PlanEntry[] };
 }
 
 /**

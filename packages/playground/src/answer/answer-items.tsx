@@ -1,17 +1,17 @@
 import { memo } from 'preact/compat';
 import { useState } from 'preact/hooks';
-import { Icon } from '../icons.js';
 import type { Conversation } from '../state/conversation.js';
 import type { Turn } from '../state/turn.js';
 import { RequestCard } from '../requests/request-card.js';
-import { counted, shownJson } from '../text.js';
-import type { ToolUse } from './answer-view.js';
+import { counted } from '../text.js';
 import { AnswerFile } from './answer-file.js';
 import { useStore } from '../state/store.js';
 import { highlighting } from './highlight.js';
 import { isTable } from './frame-table.js';
 import { type Block, htmlOf, MarkdownBlocks } from './markdown.js';
+import { PlanView } from './plan-view.js';
 import { tableCharts } from './table-charts.js';
+import { ToolView } from './tool-view.js';
 
 /** What an answer consists of, in its order. */
 export function AnswerItems({ turn, conversation }: { turn: Turn; conversation: Conversation }) {
@@ -34,7 +34,9 @@ export function AnswerItems({ turn, conversation }: { turn: Turn; conversation: 
           case 'reasoning':
             return <Reasoning key={key} text={item.text} isLast={isLast} />;
           case 'tool':
-            return <Tool key={key} use={item} state={stateOf(item, turn)} />;
+            return <ToolView key={key} use={item} turn={turn} />;
+          case 'plan':
+            return <PlanView key={key} entries={item.entries} />;
           case 'request':
             return <RequestCard key={key} turn={turn} asked={item} conversation={conversation} />;
           case 'result':
@@ -159,41 +161,6 @@ function Reasoning({ text, isLast }: { text: string; isLast: boolean }) {
     <details class="aside">
       <summary>{isLast ? 'Thinking…' : 'Reasoning'}</summary>
       <p class="reasoning">{text}</p>
-    </details>
-  );
-}
-
-/** What has become of a call. One that needs an answer of a person does not run meanwhile. */
-function stateOf({ name, arguments: given, result }: ToolUse, { isLive, openRequests }: Turn): string {
-  if (result) return result.isError ? 'failed' : 'done';
-  const waits = openRequests.some(
-    ({ request }) =>
-      request.name === name &&
-      (request.arguments === undefined || JSON.stringify(request.arguments) === JSON.stringify(given)),
-  );
-  if (waits) return 'waits for you';
-  return isLive ? 'running…' : 'no result';
-}
-
-function Tool({ use: { name, arguments: given, result }, state }: { use: ToolUse; state: string }) {
-  return (
-    <details class={`aside tool ${result?.isError ? 'with-error' : ''}`}>
-      <summary>
-        <Icon name="tool" />
-        <code>{name}</code> <span class="state">{state}</span>
-      </summary>
-      {given !== undefined && (
-        <>
-          <h3>Call</h3>
-          <pre tabindex={0}>{shownJson(given)}</pre>
-        </>
-      )}
-      {result && (
-        <>
-          <h3>{result.isError ? 'Error' : 'Result'}</h3>
-          <pre tabindex={0}>{shownJson(result.content)}</pre>
-        </>
-      )}
     </details>
   );
 }

@@ -1,14 +1,18 @@
 import type {
   AnswerEnvelope,
   FieldError,
+  FileDiff,
   FileEnvelope,
   InputRequest,
+  PlanEntry,
   ResolvedInput,
   SourceEnvelope,
   ToolCallEnvelope,
+  ToolResultEnvelope,
   UsageEnvelope,
 } from 'nest-agent-query-client';
 import { upTo, usageSum } from 'nest-agent-query-client/streams';
+import { filesOf, planOf } from './call-files.js';
 import { type Suggestion, suggestionsOf } from './suggestions.js';
 
 /** A call of a tool and what it returned. */
@@ -16,7 +20,14 @@ export interface ToolUse {
   kind: 'tool';
   id: string;
   name: string;
+  /** What it does, for people. */
+  title?: string;
+  /** Whether it executes a command. */
+  isCommand?: boolean;
   arguments: unknown;
+  diffs?: FileDiff[];
+  /** The files that it is about, with lines. */
+  places?: string[];
   result?: { content: unknown; isError: boolean };
 }
 
@@ -38,7 +49,8 @@ export type AnswerItem =
   | ToolUse
   | Asked
   | { kind: 'file'; file: FileEnvelope['data'] }
-  | { kind: 'result'; value: unknown };
+  | { kind: 'result'; value: unknown }
+  | { kind: 'plan'; entries: PlanEntry[] };
 
 /** What an answer shows of its envelopes. */
 export class AnswerView {
@@ -61,6 +73,11 @@ export class AnswerView {
   /** The requests that nobody has answered. */
   get open(): Asked[] {
     return this.items.filter((item) => item.kind === 'request' && !item.resolved) as Asked[];
+  }
+
+  /** The newest call of an id. */
+  callOf(id: string | undefined): ToolUse | undefined {
+    return this.items.findLast((item): item is ToolUse => item.kind === 'tool' && item.id === id);
   }
 
   /** @param seq the number of the envelope in the log */
@@ -107,6 +124,8 @@ export class AnswerView {
         return this.#call(envelope.data);
       case 'tool_result':
         return this.#result(envelope.data);
+      case 'plan':
+        return this.#plan(envelope.data);
       case 'input_required':
         for (const request of envelope.data.requests) this.items.push({ kind: 'request', request });
         return;
@@ -139,15 +158,34 @@ export class AnswerView {
     else this.items.push({ kind, id, text: content });
   }
 
-  /** Data may have more members than the interface names: an agent must not name what the page shows. */
-  #call({ id, name, arguments: given }: ToolCallEnvelope['data']): void {
-    this.items.push({ kind: 'tool', id, name, arguments: given });
+  /** A plan stays at its place, and changes. */
+  #plan(data: unknown): void {
+    const entries = planOf(data);
+    if (!entries) return;
+    const shown = this.items.find((item) => item.kind === 'plan');
+    if (shown) shown.entries = entries;
+    else this.items.push({ kind: 'plan', entries });
   }
 
-  #result({ id, content, isError = false }: { id: string; content: unknown; isError?: boolean }): void {
-    const call = this.items.findLast((item): item is ToolUse => item.kind === 'tool' && item.id === id);
-    const result = { content, isError };
-    if (call) call.result = result;
-    else this.items.push({ kind: 'tool', id, name: 'tool', arguments: undefined, result });
+  /** Data may have more members than the interface names: an agent must not name what the page shows. */
+  #call(data: ToolCallEnvelope['data']): void {
+    const { id, name, arguments: given, title, kind } = data;
+    const shown = {
+      ...(typeof title === 'string' && { title }),
+      ...(kind === 'execute' && { isCommand: true }),
+    };
+    this.items.push({ kind: 'tool', id, name, arguments: given, ...shown, ...filesOf(data) });
+  }
+
+  /** A result may be the first to say what was changed. */
+  #result(data: ToolResultEnvelope['data']): void {
+    const { id, content, isError = false } = data;
+    const call = this.callOf(id) ?? this.#unknownCall(id);
+    Object.assign(call, { result: { content, isError }, ...filesOf(data) });
+  }
+
+  #unknownCall(id: string): ToolUse {
+    this.#call({ id, name: 'tool', arguments: undefined });
+    return this.callOf(id)!;
   }
 }

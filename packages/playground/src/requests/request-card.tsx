@@ -1,6 +1,7 @@
 import type { FieldError, InputKind } from 'nest-agent-query-client';
 import { useEffect, useId, useLayoutEffect, useRef, useState } from 'preact/hooks';
 import type { Asked } from '../answer/answer-view.js';
+import { CallDetails } from '../answer/tool-view.js';
 import { focusMessage } from '../focus-message.js';
 import type { Conversation } from '../state/conversation.js';
 import type { Turn } from '../state/turn.js';
@@ -54,7 +55,10 @@ export function RequestCard({ turn, asked, conversation }: Props) {
     // The control that had the focus is gone with the form.
     if (hasClosed && document.activeElement === document.body) focusNext();
   }, [isOpen]);
-  const hasCall = request.name !== undefined || request.arguments !== undefined;
+  const use = turn.answer.callOf(request.toolCallId);
+  // The call itself shows the changes, just above.
+  const isShown = isOpen || !use?.diffs;
+  const hasCall = isShown && (request.name !== undefined || request.arguments !== undefined);
   return (
     <div
       ref={card}
@@ -70,7 +74,12 @@ export function RequestCard({ turn, asked, conversation }: Props) {
       {hasCall && (
         <div class="call">
           {request.name !== undefined && <code>{request.name}</code>}
-          {request.arguments !== undefined && <pre tabindex={0}>{shownJson(request.arguments)}</pre>}
+          {request.arguments !== undefined &&
+            (use ? (
+              <CallDetails use={{ ...use, arguments: request.arguments }} />
+            ) : (
+              <pre tabindex={0}>{shownJson(request.arguments)}</pre>
+            ))}
         </div>
       )}
       {isOpen ? (
