@@ -1,13 +1,11 @@
-import type { AgentHandler } from 'nest-agent-query';
-
-/**
- * Makes a handler of an agent.
- *
- * @throws {Error} always, until the agent is written
- *
- * @example
- * QueryModule.forRoot({ handler: fromClaudeAgent() });
- */
-export function fromClaudeAgent(): AgentHandler {
-  throw new Error('Not written yet.');
-}
+export { fromClaudeAgent } from './from-claude-agent.js';
+export type { ClaudeAgentOptions, ClaudeCall } from './claude-agent-options.js';
+export type {
+  ClaudeBlock,
+  ClaudeExecution,
+  ClaudeMessage,
+  ClaudePrompt,
+  ClaudeQuery,
+  ClaudeQueryOptions,
+  HookedCall,
+} from './sdk.js';
