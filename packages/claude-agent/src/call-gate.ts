@@ -10,6 +10,11 @@ const ONE_AT_A_TIME =
   'Only one call of a step can wait for the user. Make this call again when the other one has its result.';
 const OF_SUBAGENT = 'A subagent cannot ask the user. The main agent must make this call itself.';
 
+const AGAINST_RULES = 'The rules of the service do not allow this call.';
+
+/** The answer to a question of Claude Code about a call. */
+type Permission = { behavior: 'allow'; updatedInput: unknown } | { behavior: 'deny'; message: string };
+
 /** The answer to the hook `PreToolUse`. */
 type HookAnswer = Record<string, unknown>;
 
@@ -55,6 +60,18 @@ export class CallGate<K extends object> {
     // Of two calls that wait, the program forgets one.
     this.#waitingId ??= id;
     return this.#waitingId === id ? answer('defer') : this.#deny(id, ONE_AT_A_TIME);
+  }
+
+  /** Answers what Claude Code asks about a call that the hook has left to its rules, or has not seen. */
+  async permit(id: string, input: unknown): Promise<Permission> {
+    const { decision } = this;
+    if (decision?.id === id && decision.isAllowed) {
+      await this.allows();
+      return { behavior: 'allow', updatedInput: decision.input ?? input };
+    }
+    const reason = decision?.id === id && !decision.isAllowed ? decision.reason : AGAINST_RULES;
+    this.refusals.set(id, notExecuted(reason));
+    return { behavior: 'deny', message: notExecuted(reason) };
   }
 
   async #asDecided(decision: Decision): Promise<HookAnswer> {

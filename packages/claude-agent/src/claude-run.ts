@@ -26,6 +26,8 @@ interface KeptState {
 const MAYBE_EXECUTED =
   'The service was lost while this call was executed. Whether it was completed is not known: look, before you repeat it.';
 
+const AWAIT_HOOKS = '--await-initialize';
+
 const logger = new Logger('ClaudeAgent');
 
 /** An attempt of one run. */
@@ -111,11 +113,9 @@ export class ClaudeRun<K extends object> {
     resumes = true,
   ): AsyncGenerator<Envelope> {
     const gate = new CallGate(this.settings, this.context, decision, () => this.#keep({ isAllowed: true }));
-    const execution: Execution = new Execution(
-      (prompt) => {
-        const options = this.#options(gate, resumes, (process) => execution?.hasProcess(process));
-        return this.claude({ prompt, options: options as never });
-      },
+    const execution = new Execution(
+      (prompt, hasProcess) =>
+        this.claude({ prompt, options: this.#options(gate, resumes, hasProcess) as never }),
       blocks,
       this.context.signal,
     );
@@ -188,11 +188,11 @@ export class ClaudeRun<K extends object> {
       ...(resumes ? { resume: conversation } : { sessionId: conversation }),
       hooks: { ...hooks, PreToolUse: [...(hooks['PreToolUse'] ?? []), decide] },
       // Without it, Claude is not offered the tool that asks the user.
-      canUseTool: () =>
-        Promise.resolve({ behavior: 'deny', message: 'The rules of the service do not allow it.' }),
+      canUseTool: (_name: string, input: unknown, { toolUseID }: { toolUseID: string }) =>
+        gate.permit(toolUseID, input),
       stderr: (text: string) => logger.log(`Run ${context.runId}: ${linesForLog(text.trimEnd())}`),
       spawnClaudeCodeProcess: (request: SpawnRequest) => {
-        const process = ClaudeProcess.start(request, this.processes);
+        const process = ClaudeProcess.start(withHooks(request, resumes), this.processes);
         process.child.stderr?.on('data', (bytes: Buffer) =>
           logger.log(`Run ${context.runId}: ${linesForLog(bytes.toString().trimEnd())}`),
         );
@@ -201,6 +201,12 @@ export class ClaudeRun<K extends object> {
       },
     };
   }
+}
+
+/** A program that begins with a call that waits must know the hook before. The SDK says so only where it starts the program itself. */
+function withHooks(request: SpawnRequest, resumes: boolean): SpawnRequest {
+  if (!resumes || request.args.includes(AWAIT_HOOKS)) return request;
+  return { ...request, args: [...request.args, AWAIT_HOOKS] };
 }
 
 /** Whether the SDK has thrown what its last message has said. */

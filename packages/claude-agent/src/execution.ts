@@ -18,21 +18,21 @@ export class Execution {
   #process: ClaudeProcess | undefined;
 
   /**
-   * @param begin calls `query` with the prompt
+   * @param begin calls `query` with the prompt, and says which program the SDK has started for it
    * @param blocks what the model is told; undefined: nothing, the call that waits is decided
    */
   constructor(
-    begin: (prompt: AsyncIterable<ClaudePrompt>) => ClaudeExecution,
+    begin: (
+      prompt: AsyncIterable<ClaudePrompt>,
+      hasProcess: (process: ClaudeProcess) => void,
+    ) => ClaudeExecution,
     blocks: ClaudeBlock[] | undefined,
     private readonly signal: AbortSignal,
   ) {
-    this.#running = begin(this.#prompt(blocks));
+    this.#running = begin(this.#prompt(blocks), (process) => {
+      this.#process = process;
+    });
     this.#iterator = this.#running[Symbol.asyncIterator]();
-  }
-
-  /** The program that the SDK has started for it. */
-  hasProcess(process: ClaudeProcess): void {
-    this.#process = process;
   }
 
   /** The messages, until `end` was called and nothing follows, or until the signal aborts. */

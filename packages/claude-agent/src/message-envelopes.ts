@@ -11,6 +11,8 @@ interface OpenMessage {
   model: unknown;
   usage: Members;
   hasContent: boolean;
+  /** Whether the model has said why it stops. */
+  hasReason: boolean;
 }
 
 /** What Claude says and does, as envelopes. Texts come twice, as they are streamed and whole: they are told once. */
@@ -45,13 +47,18 @@ export class MessageEnvelopes {
     if (event['type'] === 'message_start') {
       this.refuseCut();
       const { id, model, usage } = objectOf(event['message']);
-      this.#open = { id: String(id), model, usage: objectOf(usage), hasContent: false };
+      this.#open = { id: String(id), model, usage: objectOf(usage), hasContent: false, hasReason: false };
       this.#streamed.add(this.#open.id);
     }
-    if (event['type'] === 'message_stop') this.#open = undefined;
+    if (event['type'] === 'message_stop') {
+      // Claude Code closes a message that was cut.
+      if (!this.#open?.hasReason) this.refuseCut();
+      this.#open = undefined;
+    }
     if (event['type'] === 'content_block_delta') return this.#ofDelta(event);
     if (event['type'] === 'message_delta' && this.#open) {
       Object.assign(this.#open.usage, event['usage']);
+      this.#open.hasReason ||= objectOf(event['delta'])['stop_reason'] != null;
       return usageOf(this.#open.usage, this.#open.model);
     }
     return [];

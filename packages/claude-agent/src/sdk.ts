@@ -1,4 +1,4 @@
-/** The Claude Agent SDK, as far as the handler uses it: the same in all versions from 0.3.300 on. */
+/** The Claude Agent SDK, as far as the handler uses it: the same in all versions from 0.3.332 on. */
 
 /** What a call of `query()` says. Its other members depend on `type`. */
 export type ClaudeMessage = Record<string, unknown> & { type: string };
