@@ -2,10 +2,10 @@ import { Command, Option } from 'commander';
 import { ROWS } from '../config/variables.js';
 
 const AFTER_HELP = `
-The agent is files (the default), model, command or remote, or the path of a module whose default export is a
+The agent is files (the default), model, command, acp or remote, or the path of a module whose default export is a
 handler. Each flag sets a variable, which is its name in capitals: --max-running sets MAX_RUNNING, --database
 DATABASE_URL, --queue QUEUE_URL. A flag wins over its variable. Secrets are variables only, because the list of
-processes shows flags: JWT_SECRET, MODEL_API_KEY, REMOTE_HEADERS. Sizes are bytes, ms are milliseconds.
+processes shows flags: JWT_SECRET, MODEL_API_KEY, REMOTE_HEADERS, ACP_ENV. Sizes are bytes, ms are milliseconds.
 
 Examples:
   $ nest-agent-query serve

@@ -1,4 +1,5 @@
 import { prefixOf, type ServiceAgent } from './agents.js';
+import { entriesOf, faultOfNames } from './lists.js';
 import { type Environment, ROWS, type VariableName } from './variables.js';
 
 /** A built-in agent that variables configure. */
@@ -18,6 +19,12 @@ const KINDS: Kind[] = [
     required: ['COMMAND'],
     advice: "Set it to the program that answers, such as 'python3 agent.py'.",
     own: /^COMMAND(?:_|$)/,
+  },
+  {
+    agent: 'acp',
+    required: ['ACP_COMMAND'],
+    advice: "Set it to the coding agent that answers, such as 'opencode acp'.",
+    own: /^ACP_/,
   },
   {
     agent: 'remote',
@@ -48,6 +55,7 @@ export function faultsOfAgents(
       ...agents.filter((agent) => !isOf(kind)(agent)).flatMap((agent) => withoutEffect(kind, agent)),
       ...(agents.some(isOf(kind)) ? [] : unused(kind, variables)),
     ]),
+    ...new Set(agents.flatMap((agent) => unsetNames(agent, variables))),
     ...unwatched(environment, agents),
   ];
 }
@@ -77,6 +85,22 @@ function withoutEffect(kind: Kind, { name, own }: ServiceAgent): string[] {
       (variable) =>
         `${prefix}${variable} has no effect: the agent ${JSON.stringify(name)} is not "${kind.agent}".`,
     );
+}
+
+function unsetNames(
+  { name, own, environment: { ACP_ENV } }: ServiceAgent,
+  given: NodeJS.ProcessEnv,
+): string[] {
+  if (faultOfNames(ACP_ENV) !== undefined) return [];
+  const variable = `${own.includes('ACP_ENV') ? prefixOf(name) : ''}ACP_ENV`;
+  const entries = entriesOf(ACP_ENV);
+  return entries.flatMap((entry, index) => {
+    if (entry.includes('=') || given[entry]) return [];
+    // What follows a value may be the rest of a secret with a comma.
+    return entries[index - 1]?.includes('=')
+      ? `The entry ${index + 1} of ${variable} is no variable that is set. Pass a value with a comma on by name.`
+      : `${variable} names ${entry}, which is not set. Set it, or take it out of ${variable}.`;
+  });
 }
 
 function unwatched({ WATCH }: Environment, agents: ServiceAgent[]): string[] {

@@ -1,6 +1,7 @@
 export { type ServiceAgent, shownNameOf } from './agents.js';
 export type { Environment, Protocol } from './variables.js';
 export {
+  acpOptions,
   allowedHosts,
   commandOptions,
   connectionLimits,

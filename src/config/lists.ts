@@ -46,3 +46,9 @@ export function isAddressOrNetwork(text: string): boolean {
 export function isLoopback(host: string): boolean {
   return host === 'localhost' || host === '::1' || (isIPv4(host) && host.startsWith('127.'));
 }
+
+/** What is wrong with a list of variables, without a part of it: the values may be keys. */
+export function faultOfNames(list: string): string | undefined {
+  const faulty = entriesOf(list).findIndex((entry) => !/^[A-Za-z_]\w*(?:=|$)/.test(entry));
+  return faulty === -1 ? undefined : `is not valid: its entry ${faulty + 1} must be NAME or NAME=value.`;
+}

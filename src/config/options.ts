@@ -1,3 +1,4 @@
+import { resolve } from 'node:path';
 import {
   type BodyLimits,
   type Budget,
@@ -88,6 +89,36 @@ export function commandOptions(environment: Environment) {
     stopDeadlineMs: environment.STOP_DEADLINE_MS,
     directory: environment.SPOOL_DIRECTORY || undefined,
   };
+}
+
+/** The options of the agent `acp` as the environment sets them. */
+export function acpOptions(environment: Environment) {
+  return {
+    command: environment.ACP_COMMAND,
+    env: acpVariables(environment.ACP_ENV),
+    cwd: pathOf(environment.ACP_CWD),
+    home: pathOf(environment.ACP_HOME),
+    directory: pathOf(environment.ACP_DIRECTORY),
+    mode: environment.ACP_MODE || undefined,
+    authMethod: environment.ACP_AUTH_METHOD || undefined,
+    files: environment.ACP_FILES,
+    onReject: environment.ACP_ON_REJECT,
+    ...chosen(environment, OPTIONS.acp),
+    stopDeadlineMs: environment.STOP_DEADLINE_MS,
+  };
+}
+
+/** A path as the working directory of the service makes it absolute. */
+function pathOf(text: string): string | undefined {
+  return text === '' ? undefined : resolve(text);
+}
+
+/** The variables of a coding agent: `ACP_ENV` sets them, or names some of this process. */
+function acpVariables(text: string): Record<string, string> {
+  const entries = entriesOf(text).map(
+    (entry) => /^(\w+)=(.*)$/s.exec(entry)?.slice(1) ?? [entry, process.env[entry]],
+  );
+  return Object.fromEntries(entries) as Record<string, string>;
 }
 
 /** The limits of connections that the environment sets. */

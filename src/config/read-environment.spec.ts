@@ -175,6 +175,41 @@ describe('The environment of the service', () => {
     ]);
   });
 
+  it('refuses AGENT=acp without a program, and a program without AGENT=acp', () => {
+    expect(faultsOf({ AGENT: 'acp', ACP_COMMAND: 'opencode acp', ACP_KEEP_MS: '60000' })).toEqual([]);
+    expect(faultsOf({ AGENT: 'acp', ACP_FILES: 'none' })).toEqual([
+      'ACP_FILES is "none"; it must be "text", "embedded" or "link".',
+      `AGENT is "acp", which needs ACP_COMMAND. Set it to the coding agent that answers, such as 'opencode acp'.`,
+    ]);
+    expect(faultsOf({ ACP_HOME: '/home/agent' })).toEqual([
+      'ACP_HOME has no effect without AGENT=acp. Set AGENT, or unset ACP_HOME.',
+    ]);
+  });
+
+  it('refuses a list of ACP_ENV that is not valid or names what is not set, and shows no value of it', () => {
+    const acp = { AGENT: 'acp', ACP_COMMAND: 'opencode acp' };
+    expect(faultsOf({ ...acp, ACP_ENV: 'A_KEY, DEBUG=1,EMPTY=', A_KEY: 'k' })).toEqual([]);
+    expect(faultsOf({ ...acp, ACP_ENV: 'A_KEY' })).toEqual([
+      'ACP_ENV names A_KEY, which is not set. Set it, or take it out of ACP_ENV.',
+    ]);
+    expect(faultsOf({ ...acp, ACP_ENV: 'DEBUG=1,my-key=secret' })).toEqual([
+      'ACP_ENV is not valid: its entry 2 must be NAME or NAME=value.',
+    ]);
+    expect(faultsOf({ ...acp, ACP_ENV: 'A_KEY=sec,ret' })).toEqual([
+      'The entry 2 of ACP_ENV is no variable that is set. Pass a value with a comma on by name.',
+    ]);
+    const several = { AGENTS: 'code=acp,say=echo', CODE__ACP_COMMAND: 'opencode acp' };
+    expect(faultsOf({ ...several, CODE__ACP_ENV: 'A_KEY' })).toEqual([
+      'CODE__ACP_ENV names A_KEY, which is not set. Set it, or take it out of CODE__ACP_ENV.',
+    ]);
+    expect(faultsOf({ ...several, ACP_ENV: 'A_KEY' })).toEqual([
+      'ACP_ENV names A_KEY, which is not set. Set it, or take it out of ACP_ENV.',
+    ]);
+    expect(faultsOf({ ...several, SAY__ACP_MODE: 'default' })).toEqual([
+      'SAY__ACP_MODE has no effect: the agent "say" is not "acp".',
+    ]);
+  });
+
   it('lets programs see no variable of the service', () => {
     const variables = {
       PATH: '/bin',

@@ -1,7 +1,7 @@
 import { MODEL_INPUTS, MODEL_KWARGS, TEMPERATURES } from '../agents/model-values.js';
 import { type NumberOption, OPTIONS, type Range } from '../query/options/table.js';
 import { decimal, type Kind, list, oneOf, secret, text, whole } from './kinds.js';
-import { isAddressOrNetwork, isHostName, isOriginOrAll } from './lists.js';
+import { faultOfNames, isAddressOrNetwork, isHostName, isOriginOrAll } from './lists.js';
 import { faultOfAddress, faultOfHeaders, faultOfKey, faultOfKeys, faultOfSecret } from './secrets.js';
 
 /** A variable of the service. */
@@ -73,6 +73,7 @@ export const LOG_LEVELS = ['fatal', 'error', 'warn', 'info', 'log', 'debug', 've
 /** The protocols of the packages `nest-agent-query-protocols` and `nest-agent-query-mcp`. */
 export const PROTOCOLS = ['ai-sdk', 'ag-ui', 'openai', 'a2a', 'mcp'] as const;
 export type Protocol = (typeof PROTOCOLS)[number];
+const FLAG = oneOf(['true', 'false'], 'false');
 const isOneOf = (values: readonly string[]) => (entry: string) => values.includes(entry);
 const isNotEmpty = (entry: string) => entry !== '';
 
@@ -109,24 +110,26 @@ export const VARIABLES = {
     'list',
   ),
   WEBHOOKS_FILE: service(text(), 'a file of endpoints for [webhooks](webhooks.md)', 'file'),
-  WEBHOOKS_ALLOW_PRIVATE: service(
-    oneOf(['true', 'false'], 'false'),
-    'send webhooks to private addresses too',
-    '',
-  ),
+  WEBHOOKS_ALLOW_PRIVATE: service(FLAG, 'send webhooks to private addresses too', ''),
   METRICS_PORT: service(whole([0, 65_535]), 'a port for the metrics alone', 'number'),
 
   AGENT: agent(text(), 'who answers', 'agent', OF_SERVICE),
   AGENTS: agent(text(), 'several agents, instead of `AGENT`', 'list', OF_SERVICE),
-  WATCH: agent(oneOf(['true', 'false'], 'false'), 'load a module again when its files change', ''),
+  WATCH: agent(FLAG, 'load a module again when its files change', ''),
   A2A_CARD_FILE: agent(text(), 'what its [card](protocols.md#a2a) says to other agents', 'file'),
   COMMAND: agent(text(), 'with `AGENT=command`: the program', 'program'),
   ...numbers(agent, OPTIONS.command),
-  COMMAND_KEEP_INPUT: agent(
-    oneOf(['true', 'false'], 'false'),
-    'with `AGENT=command`: its input stays open',
-    '',
-  ),
+  COMMAND_KEEP_INPUT: agent(FLAG, 'with `AGENT=command`: its input stays open', ''),
+  ACP_COMMAND: agent(text(), 'with `AGENT=acp`: the [coding agent](coding-agents.md)', 'program'),
+  ACP_ENV: agent(secret(faultOfNames), 'variables that it gets: `NAME`, or `NAME=value`', undefined),
+  ACP_CWD: agent(text(), 'the folder in which it works', 'folder'),
+  ACP_HOME: agent(text(), 'the home folder of all owners', 'folder'),
+  ACP_DIRECTORY: agent(text(), 'where homes and folders of sessions are', 'folder'),
+  ACP_MODE: agent(text(), 'the mode of its sessions', 'mode'),
+  ACP_AUTH_METHOD: agent(text(), 'how it signs in', 'method'),
+  ACP_FILES: agent(oneOf(['text', 'embedded', 'link'], 'text'), 'how files reach it', 'text|embedded|link'),
+  ACP_ON_REJECT: agent(oneOf(['end', 'tell'], 'end'), 'after a decline', 'end|tell'),
+  ...numbers(agent, OPTIONS.acp),
   REMOTE_URL: agent(secret(faultOfAddress), 'where the other service is', 'url'),
   REMOTE_HEADERS: agent(secret(faultOfHeaders), 'headers of every request, one in each line', undefined),
   MODEL_BASE_URL: agent(secret(faultOfAddress), 'where the endpoint is', 'url'),
@@ -188,7 +191,7 @@ export const VARIABLES = {
   ...numbers(runs, { stopDeadlineMs, drainMs }, OF_SERVICE),
   TOKENS_PER_DAY: runs(whole(TOKENS), 'tokens that an owner may use in a day', 'number'),
   TOKENS_PER_MONTH: runs(whole(TOKENS), 'tokens that an owner may use in a month', 'number'),
-  HARD_BUDGETS: runs(oneOf(['true', 'false'], 'false'), 'stop runs that exceed these budgets', ''),
+  HARD_BUDGETS: runs(FLAG, 'stop runs that exceed these budgets', ''),
   DISCONNECT: runs(
     oneOf(['continue', 'cancel', 'grace'], 'grace'),
     'what happens when the last follower leaves',
@@ -209,11 +212,7 @@ export const VARIABLES = {
 
   ...numbers(limits, OPTIONS.limits),
   SPOOL_DIRECTORY: limits(text(), 'where temporary files of queries are', 'directory', OF_SERVICE),
-  REJECT_MISMATCHED_TYPES: limits(
-    oneOf(['true', 'false'], 'false'),
-    'refuse files of clearly another type',
-    '',
-  ),
+  REJECT_MISMATCHED_TYPES: limits(FLAG, 'refuse files of clearly another type', ''),
 
   ...numbers(row(KEPT, OF_SERVICE), OPTIONS.retention),
 };

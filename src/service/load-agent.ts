@@ -1,10 +1,12 @@
 import { readFile } from 'node:fs/promises';
+import { Logger } from '@nestjs/common';
 import { EXIT_CODES, ModuleFailure } from 'nest-agent-query-modules';
 import { checkCommand, commandHandler } from '../agents/command/index.js';
 import { echo } from '../agents/echo/index.js';
 import type { RemoteOptions } from '../agents/remote/index.js';
 import { loadHandler, watchHandler } from '../agents/module/index.js';
 import {
+  acpOptions,
   commandOptions,
   ConfigurationError,
   configured,
@@ -25,6 +27,12 @@ interface FilesPackage {
 /** What the service uses of the package `nest-agent-query-a2a`. */
 interface A2aPackage {
   a2aHandler: (options: RemoteOptions) => AgentHandler;
+}
+
+/** What the service uses of the package `nest-agent-query-acp`. */
+interface AcpPackage {
+  checkAcp: (options: object) => Promise<void>;
+  fromAcp: (options: object) => AgentHandler;
 }
 
 /** What the service uses of the package `nest-agent-query-ai-sdk`. */
@@ -51,6 +59,7 @@ export async function loadAgent(agent: ServiceAgent): Promise<AnsweringOptions> 
   if (kind === 'model') return loadModel(agent);
   if (kind === 'remote') return { handler: await loadRemoteHandler(agent) };
   if (kind === 'command') return { handler: await loadCommand(agent) };
+  if (kind === 'acp') return { handler: await loadAcp(agent) };
   return { handler: await loadFile(agent) };
 }
 
@@ -141,10 +150,27 @@ async function fileText(variable: string, path: string): Promise<string> {
 
 async function loadCommand(agent: ServiceAgent): Promise<Handler> {
   const options = { ...commandOptions(agent.environment), env: otherVariables(), name: agent.name };
-  // Not the command itself: it may contain a password.
-  const whose = agent.name === undefined ? '' : ` of the agent "${agent.name}"`;
-  await configured(`COMMAND${whose} cannot be executed.`, () => checkCommand(options));
+  await configured(cannotExecute('COMMAND', agent), () => checkCommand(options));
   return commandHandler(options);
+}
+
+async function loadAcp(agent: ServiceAgent): Promise<Handler> {
+  const options = { ...acpOptions(agent.environment), name: agent.name };
+  const { checkAcp, fromAcp } = await loadPackage<AcpPackage>(
+    `${subjectOf(agent)}: it`,
+    'nest-agent-query-acp',
+  );
+  await configured(cannotExecute('ACP_COMMAND', agent), async () => {
+    await checkCommand({ ...options, env: { PATH: process.env['PATH'], ...options.env } });
+    new Logger('Service').log('Waiting for the coding agent to answer. A first start may take some seconds.');
+    await checkAcp(options);
+  });
+  return fromAcp(options);
+}
+
+/** The beginning of a sentence, without the command itself: it may contain a password. */
+function cannotExecute(variable: string, { name }: ServiceAgent): string {
+  return `${variable}${name === undefined ? '' : ` of the agent "${name}"`} cannot be executed.`;
 }
 
 async function loadFile(agent: ServiceAgent): Promise<Handler> {
@@ -156,7 +182,7 @@ async function loadFile(agent: ServiceAgent): Promise<Handler> {
     const { reason, message } = error;
     const isMissing = reason === 'file';
     const what = isMissing
-      ? '; it must be "files", "model", "command", "remote" or the path of a JavaScript module'
+      ? '; it must be "files", "model", "command", "acp", "remote" or the path of a JavaScript module'
       : '';
     throw new ConfigurationError(`${subjectOf(agent)}${what}. ${message}`, {
       cause: error,

@@ -151,7 +151,7 @@ describe('A module as the agent of the service', () => {
     [
       'no file',
       {},
-      'AGENT is "./agent.mjs"; it must be "files", "model", "command", "remote" or the path of a JavaScript module. ' +
+      'AGENT is "./agent.mjs"; it must be "files", "model", "command", "acp", "remote" or the path of a JavaScript module. ' +
         'There is no file <directory>/agent.mjs.\nexit 66',
     ],
     [

@@ -290,7 +290,7 @@ describe('Several agents of a service', () => {
     [{ AGENTS: 'a=files', A__WATCH: 'true' }, 'A__WATCH has no effect: the agent "a" is no module.'],
     [
       { AGENTS: 'a=./no.mjs' },
-      'The agent "a" of AGENTS is "./no.mjs"; it must be "files", "model", "command", "remote" or the path',
+      'The agent "a" of AGENTS is "./no.mjs"; it must be "files", "model", "command", "acp", "remote" or the path',
     ],
   ])(promise('service.environment', '%j'), async (environment, sentence) => {
     const { message, exitCode } = await refusalOf(environment, directory);

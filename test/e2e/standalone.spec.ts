@@ -140,7 +140,7 @@ describe('The standalone service', () => {
     [{ MAX_PARTS: '0' }, 'MAX_PARTS is 0; it must be a whole number from 1 to 1000000.'],
     [
       { AGENT: './nowhere.mjs' },
-      'AGENT is "./nowhere.mjs"; it must be "files", "model", "command", "remote" or the path of a JavaScript module',
+      'AGENT is "./nowhere.mjs"; it must be "files", "model", "command", "acp", "remote" or the path of a JavaScript module',
     ],
   ])(promise('service.environment', '%j'), async (environment, message) => {
     expect((await refusalOf(environment, directory)).message).toContain(message);

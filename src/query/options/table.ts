@@ -154,6 +154,10 @@ export const OPTIONS = {
   command: {
     processes: int(from1, 16, 'with `AGENT=command`: programs at once', 'COMMAND_PROCESSES'),
   },
+  acp: {
+    processes: int(from1, 4, 'with `AGENT=acp`: processes at once', 'ACP_PROCESSES'),
+    keepMs: int(timeOrZero, 0, 'how long one stays for the next turn', 'ACP_KEEP_MS'),
+  },
   model: {
     maxOutputTokens: int([1, 1e7], undefined, 'the most tokens of one step', 'MODEL_MAX_OUTPUT_TOKENS'),
     contextTokens: int([256, 1e8], Infinity, 'tokens of the conversation', 'MODEL_CONTEXT_TOKENS'),
