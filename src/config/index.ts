@@ -17,6 +17,7 @@ export {
   retentionOptions,
 } from './options.js';
 export {
+  acpVariables,
   agentsOf,
   ConfigurationError,
   configured,

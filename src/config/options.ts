@@ -91,11 +91,10 @@ export function commandOptions(environment: Environment) {
   };
 }
 
-/** The options of the agent `acp` as the environment sets them. */
+/** The options of the agent `acp` as the environment sets them, without the variables of its program. */
 export function acpOptions(environment: Environment) {
   return {
     command: environment.ACP_COMMAND,
-    env: acpVariables(environment.ACP_ENV),
     cwd: pathOf(environment.ACP_CWD),
     home: pathOf(environment.ACP_HOME),
     directory: pathOf(environment.ACP_DIRECTORY),
@@ -111,14 +110,6 @@ export function acpOptions(environment: Environment) {
 /** A path as the working directory of the service makes it absolute. */
 function pathOf(text: string): string | undefined {
   return text === '' ? undefined : resolve(text);
-}
-
-/** The variables of a coding agent: `ACP_ENV` sets them, or names some of this process. */
-function acpVariables(text: string): Record<string, string> {
-  const entries = entriesOf(text).map(
-    (entry) => /^(\w+)=(.*)$/s.exec(entry)?.slice(1) ?? [entry, process.env[entry]],
-  );
-  return Object.fromEntries(entries) as Record<string, string>;
 }
 
 /** The limits of connections that the environment sets. */

@@ -1,6 +1,6 @@
 import { faultsOfAgents } from './agent-faults.js';
 import { prefixOf, readAgents, type ServiceAgent, withoutAgent } from './agents.js';
-import { isLoopback } from './lists.js';
+import { entriesOf, isLoopback } from './lists.js';
 import { hasCredentials, hasTokens, isLocalOnly, corsOrigins } from './options.js';
 import { resembling } from './unknown-variables.js';
 import { type Environment, isVariable, valuesOf } from './variables.js';
@@ -74,6 +74,14 @@ export function otherVariables(variables: NodeJS.ProcessEnv = process.env): Node
   return Object.fromEntries(
     Object.entries(variables).filter(([name]) => !isVariable(name) && !isVariable(withoutAgent(name))),
   );
+}
+
+/** The variables of a coding agent: `ACP_ENV` sets them, or names some of the process. */
+export function acpVariables({ ACP_ENV }: Environment, variables: NodeJS.ProcessEnv = process.env) {
+  const entries = entriesOf(ACP_ENV).map(
+    (entry) => /^(\w+)=(.*)$/s.exec(entry)?.slice(1) ?? [entry, variables[entry]],
+  );
+  return Object.fromEntries(entries) as Record<string, string>;
 }
 
 /** Variables that have no effect, or are not safe, with the values of others. */

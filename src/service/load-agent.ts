@@ -7,6 +7,7 @@ import type { RemoteOptions } from '../agents/remote/index.js';
 import { loadHandler, watchHandler } from '../agents/module/index.js';
 import {
   acpOptions,
+  acpVariables,
   commandOptions,
   ConfigurationError,
   configured,
@@ -155,13 +156,14 @@ async function loadCommand(agent: ServiceAgent): Promise<Handler> {
 }
 
 async function loadAcp(agent: ServiceAgent): Promise<Handler> {
-  const options = { ...acpOptions(agent.environment), name: agent.name };
+  const env = acpVariables(agent.environment);
+  const options = { ...acpOptions(agent.environment), env, name: agent.name };
   const { checkAcp, fromAcp } = await loadPackage<AcpPackage>(
     `${subjectOf(agent)}: it`,
     'nest-agent-query-acp',
   );
   await configured(cannotExecute('ACP_COMMAND', agent), async () => {
-    await checkCommand({ ...options, env: { PATH: process.env['PATH'], ...options.env } });
+    await checkCommand({ ...options, env: { PATH: otherVariables()['PATH'], ...env } });
     new Logger('Service').log('Waiting for the coding agent to answer. A first start may take some seconds.');
     await checkAcp(options);
   });
