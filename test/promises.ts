@@ -1095,6 +1095,20 @@ export const PROMISES = {
     section: 'service',
     sentence: 'The agents of a service share its access and its operation, and each is told apart there.',
   },
+  'service.acp': {
+    section: 'service',
+    sentence: 'With AGENT=acp a coding agent that speaks ACP answers, also as one of several agents.',
+  },
+  'service.acp-environment': {
+    section: 'service',
+    sentence:
+      'A coding agent gets only the variables of the service that ACP_ENV names, and no secret of the service.',
+  },
+  'service.acp-start': {
+    section: 'service',
+    sentence:
+      'A service whose ACP_COMMAND cannot be executed, or answers no initialize, does not start. It says what was printed, and leaves no process.',
+  },
   'service.command': {
     section: 'service',
     sentence:
