@@ -8,6 +8,7 @@ import {
 } from 'nest-agent-query';
 import { type AcpOptions, acpSettings } from './acp-options.js';
 import { Folders } from './process/folders.js';
+import { leftoversEnded } from './process/leftovers.js';
 import { Pool } from './process/pool.js';
 import { AcpRun, type RunServices } from './run/acp-run.js';
 import type { LivingAgent } from './run/living-agent.js';
@@ -34,6 +35,7 @@ class AcpHandler extends AgentHandler {
   constructor(options: AcpOptions) {
     super();
     const settings = acpSettings(options);
+    void leftoversEnded(settings.directory);
     this.restarts = settings.restarts;
     this.#services = {
       settings,

@@ -13,7 +13,16 @@ function killLiving(): void {
   for (const group of living) group.signal('SIGKILL');
 }
 
-/** A program and the processes that it has started, unless they have left its group. It is killed when this process exits. */
+/**
+ * A program and the processes that it has started, unless they have left its group. It is killed when this process exits. Who has
+ * made it calls `forget` when the group is gone.
+ *
+ * @example
+ * const group = new ProcessGroup(spawn('make', { detached: true }).pid!);
+ * group.signal('SIGTERM');
+ * if (!(await group.goneWithin(5_000))) group.signal('SIGKILL');
+ * group.forget();
+ */
 export class ProcessGroup {
   /** @param id the id of the process that leads the group */
   constructor(private readonly id: number) {

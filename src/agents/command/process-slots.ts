@@ -1,4 +1,10 @@
-/** Limits how many processes there are at the same time. Who comes first is served first. */
+/**
+ * Limits how many processes there are at the same time. Who comes first is served first.
+ *
+ * @example
+ * const slots = new ProcessSlots(4);
+ * if (await slots.take(signal)) await work().finally(() => slots.release());
+ */
 export class ProcessSlots {
   /** What lets the runs in the queue begin. */
   readonly #waiting = new Set<() => void>();

@@ -8,7 +8,15 @@ const MAX_LENGTH = 1000;
 /** So many lines are kept: they say why a program has failed. */
 const KEPT_LINES = 20;
 
-/** What a program writes to its standard error, line by line. It never takes more memory than some lines. */
+/**
+ * What a program writes to its standard error, line by line. It never takes more memory than some lines: of a line, 1,000 characters,
+ * and the last 20 lines.
+ *
+ * @example
+ * const log = new ProgramLog(child.stderr, (line) => logger.log(line));
+ * await log.ended;
+ * log.finish(); // the last lines
+ */
 export class ProgramLog {
   /** Resolves when there is nothing more. */
   readonly ended: Promise<void>;

@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto';
 import { mkdir, readFile, rename, rm, rmdir, writeFile } from 'node:fs/promises';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import type { AcpSettings } from '../acp-options.js';
 
 /** What is known of the agent's session after a turn of it. */
@@ -22,32 +22,36 @@ export interface Place {
 
 /** The folders of owners and sessions. Their names are digests: owners and ids are any strings. */
 export class Folders {
+  /** The last change of each owner's folders, so that none is made while they are removed. */
+  readonly #changes = new Map<string, Promise<unknown>>();
+
   constructor(private readonly settings: Pick<AcpSettings, 'directory' | 'home'>) {}
 
-  /** @param session of the owner, or of a run without one */
+  /**
+   * Makes the folders of a session, which only this user can read.
+   *
+   * @param session of the owner, or of a run without one
+   * @throws {Error} something else is where a folder should be · the system's error
+   */
   async place(owner: string, session: string): Promise<Place> {
     const place = this.#placeOf(owner, session);
-    for (const folder of [place.home, place.folder, join(this.#ownerOf(owner), 'sessions')])
-      await mkdir(folder, { recursive: true, mode: 0o700 });
+    await this.#change(owner, async () => {
+      for (const folder of [place.home, place.folder, dirname(place.record)]) await makeFolder(folder);
+    });
     return place;
   }
 
-  /** Removes what a session has; and what its owner has, with the last session. */
+  /** Removes what a session has; and what its owner has, with the last session. @throws the system's error */
   async erase(owner: string, session: string): Promise<void> {
     const { folder, record } = this.#placeOf(owner, session);
-    await rm(folder, { recursive: true, force: true });
-    await rm(record, { force: true });
-    const of = this.#ownerOf(owner);
-    const sessions = join(of, 'sessions');
-    try {
-      await rmdir(sessions);
-    } catch {
-      // The owner has another session.
-      return;
-    }
-    await rm(of, { recursive: true, force: true });
+    await this.#change(owner, async () => {
+      await rm(folder, { recursive: true, force: true });
+      await rm(record, { force: true });
+      if (await hasNone(dirname(folder))) await rm(this.#ownerOf(owner), { recursive: true, force: true });
+    });
   }
 
+  /** What the last turn of the session has left; undefined if there was none. */
   async read({ record }: Place): Promise<SessionRecord | undefined> {
     try {
       const { agentSession, run } = JSON.parse(await readFile(record, 'utf8')) as Partial<SessionRecord>;
@@ -58,10 +62,20 @@ export class Folders {
     }
   }
 
+  /** @throws the system's error */
   async write({ record }: Place, content: SessionRecord): Promise<void> {
     const draft = `${record}.new`;
     await writeFile(draft, JSON.stringify(content), { mode: 0o600 });
     await rename(draft, record);
+  }
+
+  async #change(owner: string, change: () => Promise<void>): Promise<void> {
+    const changed = (this.#changes.get(owner) ?? Promise.resolve()).then(change);
+    const settled = changed.catch(() => undefined);
+    this.#changes.set(owner, settled);
+    await settled;
+    if (this.#changes.get(owner) === settled) this.#changes.delete(owner);
+    return changed;
   }
 
   #ownerOf(owner: string): string {
@@ -77,6 +91,27 @@ export class Folders {
       folder: join(of, 'work', name),
       record: join(of, 'sessions', `${name}.json`),
     };
+  }
+}
+
+/** Every session has a folder there. */
+async function hasNone(folder: string): Promise<boolean> {
+  try {
+    await rmdir(folder);
+    return true;
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code === 'ENOENT';
+  }
+}
+
+async function makeFolder(path: string): Promise<void> {
+  try {
+    await mkdir(path, { recursive: true, mode: 0o700 });
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
+    throw new Error(`The folder ${JSON.stringify(path)} cannot be made: something else has its name.`, {
+      cause: error,
+    });
   }
 }
 

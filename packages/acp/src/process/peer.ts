@@ -1,23 +1,9 @@
 import type { Buffer } from 'node:buffer';
 import type { Readable, Writable } from 'node:stream';
 import { JsonLines } from './json-lines.js';
+import { errorOf, type JsonRpcId, messageOf } from './messages.js';
 
-export type JsonRpcId = string | number | null;
-
-/** The agent has answered a request with an error. */
-export class RpcError extends Error {
-  override readonly name = 'RpcError';
-
-  constructor(
-    readonly code: number,
-    message: string,
-    readonly data: unknown,
-    /** The method that was refused. */
-    readonly method: string,
-  ) {
-    super(message);
-  }
-}
+export { type JsonRpcId, RpcError } from './messages.js';
 
 /** The connection to the agent is closed, so nothing more is answered. */
 export class PeerClosed extends Error {
@@ -29,54 +15,52 @@ export interface PeerHandlers {
   notification(method: string, params: unknown): void;
   /** Answered later, with `reply` or `refuse`. */
   request(id: JsonRpcId, method: string, params: unknown): void;
-  /** A line that is no JSON-RPC. */
+  /** A line that is no JSON-RPC: its first 1,000 characters. It is not answered. */
   noise(line: string): void;
 }
 
+const NOISE_LENGTH = 1_000;
+
 interface Waiting {
   method: string;
-  resolve(result: unknown): void;
-  reject(error: Error): void;
-}
-
-interface Message {
-  jsonrpc?: unknown;
-  id?: JsonRpcId;
-  method?: unknown;
-  params?: unknown;
-  result?: unknown;
-  error?: { code?: unknown; message?: unknown; data?: unknown };
+  resolve: (result: unknown) => void;
+  reject: (error: Error) => void;
 }
 
 /** One side of a conversation in JSON-RPC 2.0, one message a line. */
 export class Peer {
+  /** Resolves when nothing more is read and answered. */
   readonly closed: Promise<void>;
   readonly #lines: JsonLines;
   readonly #waiting = new Map<JsonRpcId, Waiting>();
   #nextId = 0;
   #failure: Error | undefined;
-  #resolveClosed: (() => void) | undefined;
+  #close!: () => void;
 
-  /** @param limits `lineLength`: the most bytes of a line. A longer one closes the connection */
+  /**
+   * @param limits `lineLength`: the most bytes of a line, and of what the other side has not read yet when more is sent. Beyond either
+   * the connection closes
+   */
   constructor(
     private readonly io: { input: Readable; output: Writable },
     private readonly handlers: PeerHandlers,
-    limits: { lineLength: number },
+    private readonly limits: { lineLength: number },
   ) {
     this.#lines = new JsonLines(limits.lineLength);
-    this.closed = new Promise((resolve) => (this.#resolveClosed = resolve));
+    this.closed = new Promise((resolve) => (this.#close = resolve));
     const { input, output } = io;
     input.on('data', (bytes: Buffer) => this.#read(bytes));
     for (const event of ['end', 'close', 'error'])
       input.on(event, () => this.close(new PeerClosed('The agent has closed its output.')));
+    // Why it reads no more is known by its end.
     output.on('error', () => undefined);
   }
 
   /**
-   * Sends a request.
+   * Sends a request. Its answer is delivered when all that was written before it has been handled.
    *
-   * @param signal gives the answer up
-   * @throws {RpcError} the answer is an error · {PeerClosed} · the reason of the signal
+   * @param signal gives the answer up; the other side is not told
+   * @throws {RpcError} the answer is an error · {PeerClosed} · {RangeError} a line was too long · the reason of the signal
    */
   request(method: string, params: object, signal?: AbortSignal): Promise<unknown> {
     if (signal?.aborted) return Promise.reject(signal.reason as Error);
@@ -98,10 +82,12 @@ export class Peer {
     });
   }
 
+  /** Does nothing when the connection is closed, as `reply` and `refuse` do. */
   notify(method: string, params: object): void {
     this.#send({ method, params });
   }
 
+  /** @param result null if there is nothing to say */
   reply(id: JsonRpcId, result: unknown): void {
     this.#send({ id, result });
   }
@@ -110,9 +96,9 @@ export class Peer {
     this.#send({ id, error: { code, message } });
   }
 
-  /** Nothing more is read until `resume`. */
+  /** Nothing more is read until `resume`, but the lines of what has arrived already are handed over. */
   pause(): void {
-    this.io.input.pause();
+    if (!this.#failure) this.io.input.pause();
   }
 
   resume(): void {
@@ -123,15 +109,19 @@ export class Peer {
   close(failure: Error): void {
     if (this.#failure) return;
     this.#failure = failure;
-    for (const waiting of this.#waiting.values()) waiting.reject(failure);
+    for (const { reject } of this.#waiting.values()) reject(failure);
     this.#waiting.clear();
     // What it still writes must not block it.
     this.io.input.resume();
-    this.#resolveClosed?.();
+    this.#close();
   }
 
   #send(message: object): void {
-    if (!this.#failure) this.io.output.write(`${JSON.stringify({ jsonrpc: '2.0', ...message })}\n`);
+    if (this.#failure) return;
+    const { output } = this.io;
+    if (output.writableLength > this.limits.lineLength)
+      return this.close(new PeerClosed('The agent does not read what it is sent.'));
+    output.write(`${JSON.stringify({ jsonrpc: '2.0', ...message })}\n`);
   }
 
   #read(bytes: Buffer): void {
@@ -144,34 +134,24 @@ export class Peer {
   }
 
   #take(line: string): void {
+    // A line before it in the same bytes may have closed the connection.
+    if (this.#failure) return;
     const message = messageOf(line);
     if (!message) {
-      if (line.trim() !== '') this.handlers.noise(line);
+      if (line.trim() !== '') this.handlers.noise(line.slice(0, NOISE_LENGTH));
       return;
     }
     const { id, method, params, result, error } = message;
-    if (typeof method === 'string') {
+    if (method !== undefined) {
       if (id === undefined) this.handlers.notification(method, params);
       else this.handlers.request(id, method, params);
       return;
     }
+    // An answer that was given up, or that nobody has asked for, has nobody to go to.
     const waiting = this.#waiting.get(id ?? null);
     if (!waiting) return;
     this.#waiting.delete(id ?? null);
-    if (error) waiting.reject(errorOf(error, waiting.method));
-    else waiting.resolve(result);
+    if (error === undefined || error === null) waiting.resolve(result);
+    else waiting.reject(errorOf(error, waiting.method));
   }
-}
-
-function messageOf(line: string): Message | undefined {
-  try {
-    const message = JSON.parse(line) as Message | null;
-    return message?.jsonrpc === '2.0' ? message : undefined;
-  } catch {
-    return undefined;
-  }
-}
-
-function errorOf({ code, message, data }: NonNullable<Message['error']>, method: string): RpcError {
-  return new RpcError(Number(code), String(message), data, method);
 }

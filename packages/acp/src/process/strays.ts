@@ -1,34 +1,31 @@
-import { readdir, readFile } from 'node:fs/promises';
 import process from 'node:process';
+import { setTimeout as wait } from 'node:timers/promises';
 import { MARKER } from './environment.js';
+import { processesWith } from './system.js';
 
-/** So often it is looked whether a process has started another one meanwhile. */
-const LOOKS = 5;
+/** Milliseconds that the system may take to end processes that were killed. */
+const KILL_MS = 500;
+const PAUSE_MS = 5;
 
-/** Kills the processes that carry the marker, in any group. Does nothing on systems without `/proc`. */
+/**
+ * Kills the processes that carry the marker, in any group, and waits until they are gone, for 500 ms at most. Does nothing on systems
+ * without `/proc`.
+ */
 export async function endStrays(marker: string): Promise<void> {
+  const deadline = performance.now() + KILL_MS;
   const variable = `${MARKER}=${marker}`;
-  for (let look = 0; look < LOOKS; look++) {
-    const pids = await pidsWith(variable);
-    if (pids.length === 0) return;
-    for (const pid of pids) {
-      try {
-        process.kill(pid, 'SIGKILL');
-      } catch {
-        // It has ended.
-      }
-    }
+  // They may have started others meanwhile.
+  for (let pids = await processesWith(variable); pids.length > 0; pids = await processesWith(variable)) {
+    pids.forEach(kill);
+    if (performance.now() > deadline) return;
+    await wait(PAUSE_MS);
   }
 }
 
-async function pidsWith(variable: string): Promise<number[]> {
-  const names = await readdir('/proc').catch(() => []);
-  const pids = names.filter((name) => /^\d+$/.test(name)).map(Number);
-  const carry = await Promise.all(
-    pids.map(async (pid) => {
-      const environment = await readFile(`/proc/${pid}/environ`, 'utf8').catch(() => '');
-      return environment.split('\0').includes(variable);
-    }),
-  );
-  return pids.filter((_, index) => carry[index]);
+function kill(pid: number): void {
+  try {
+    process.kill(pid, 'SIGKILL');
+  } catch {
+    // It has ended.
+  }
 }

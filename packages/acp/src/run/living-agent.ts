@@ -65,6 +65,10 @@ export class LivingAgent implements Kept {
     return this.process.stop();
   }
 
+  letExit(mayExit: boolean): void {
+    this.process.letExit(mayExit);
+  }
+
   async erase(): Promise<void> {
     await settlesWithin(
       ERASE_MS,
