@@ -63,7 +63,7 @@ export class Agent {
     const clientCapabilities = { fs: { readTextFile: false, writeTextFile: false }, terminal: false };
     const clientInfo = { name: 'nest-agent-query', version: '0.1.0' };
     const params = { protocolVersion: VERSION, clientCapabilities, clientInfo };
-    this.#initialized = ((await this.#call('initialize', params, signal)) ?? {});
+    this.#initialized = (await this.#call('initialize', params, signal)) ?? {};
     const { protocolVersion } = this.#initialized;
     if (protocolVersion !== VERSION)
       throw new Error(
@@ -147,7 +147,7 @@ export class Agent {
 
   async #signedIn(method: string, params: object, signal: AbortSignal): Promise<Opened> {
     try {
-      return ((await this.#call(method, params, signal)) ?? {});
+      return (await this.#call(method, params, signal)) ?? {};
     } catch (error) {
       const { authMethod: methodId } = this.settings;
       if (!(error instanceof RpcError) || error.code !== MUST_SIGN_IN) throw error;
@@ -158,7 +158,7 @@ export class Agent {
           authMethods.map(({ id }) => id),
         );
       await this.#call('authenticate', { methodId }, signal);
-      return ((await this.#call(method, params, signal)) ?? {});
+      return (await this.#call(method, params, signal)) ?? {};
     }
   }
 

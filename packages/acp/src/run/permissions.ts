@@ -91,6 +91,7 @@ export class Permissions {
     // Before the agent has them: to ask again is better than to execute a call twice.
     this.state.waiting = [];
     if (this.settings.resumeText !== null) await keepSteps(this.context, this.state);
+    if (turn.isLost) return waiting;
     for (const [index, { permission }] of asked.entries()) {
       const answer = answers[index]!;
       const outcome = outcomeOf(permission.request, answer);

@@ -4,7 +4,7 @@ import type { KnownCall, Translation } from '../translate/index.js';
 import { isObject, type PermissionRequest } from './protocol.js';
 
 /** So many envelopes are held before the agent is not read any more. */
-const HELD = 256;
+const HELD = 1024;
 
 /** A permission that the agent asks for. */
 export interface Permission {
