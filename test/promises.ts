@@ -1776,6 +1776,11 @@ export const PROMISES = {
     sentence:
       'A run whose agent speaks ACP and fails has a code and a sentence, and an end for each tool call.',
   },
+  'acp.killed': {
+    section: 'service',
+    sentence:
+      'A run of an agent that speaks ACP that asks goes on with the answer after its service was killed. What was allowed is executed once, and the agent of the killed service is ended.',
+  },
   'cli.help': {
     section: 'service',
     sentence: 'The command nest-agent-query without arguments prints its help.',
