@@ -24,7 +24,7 @@ export function startFailure(error: unknown): unknown {
 
 function refused(error: RpcError): QueryError {
   const { code, detail, cause } = agentFailure(error, false);
-  const refusal = new Error(`The agent has refused ${error.method}: ${error.message}`, { cause });
+  const refusal = new Error(`The agent has refused ${error.method}. ${(cause as Error).message}`, { cause });
   return new QueryError(code, detail, {}, { cause: refusal });
 }
 
