@@ -67,7 +67,13 @@ const ENTRIES: Record<string, string[]> = {
     'textForLog',
     'withoutSecrets',
   ],
-  'src/agents/command/index.ts': ['ProcessGroup', 'ProcessSlots', 'ProgramLog', 'checkCommand', 'commandHandler'],
+  'src/agents/command/index.ts': [
+    'ProcessGroup',
+    'ProcessSlots',
+    'ProgramLog',
+    'checkCommand',
+    'commandHandler',
+  ],
   'src/agents/diagnostic/index.ts': ['diagnosticAgent', 'diagnosticHandler'],
   'src/agents/remote/index.ts': [
     'askHere',
