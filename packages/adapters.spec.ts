@@ -3,6 +3,7 @@ import { ADAPTER_CASES, type AdapterCase } from '../test/contracts/adapters/case
 import { ASKING_CASES, type AskingCase } from '../test/contracts/adapters/asking-cases.js';
 import { acpAskingHarness, acpHarness, AgentsOfTest } from './acp/test/harness.js';
 import { aiSdkAgentHarness, aiSdkAskingHarness, aiSdkHarness } from './ai-sdk/test/harness.js';
+import { claudeAskingHarness, claudeHarness } from './claude-agent/test/harness.js';
 import { mastraAskingHarness, mastraHarness } from './mastra/test/harness.js';
 import { openAIAgentsAskingHarness, openAIAgentsHarness } from './openai-agents/test/harness.js';
 import type { AdapterHarness, AskingHarness } from '../test/contracts/adapters/harness.js';
@@ -20,6 +21,7 @@ const ADAPTERS: AdapterHarness[] = [
   openAIAgentsHarness,
   mastraHarness,
   acpHarness(() => new AgentsOfTest()),
+  claudeHarness(() => ''),
 ];
 const OTHERS: AdapterHarness[] = [aiSdkAgentHarness, langGraphWithoutMemoryHarness];
 
@@ -30,6 +32,7 @@ const ASKING: AskingHarness[] = [
   openAIAgentsAskingHarness,
   mastraAskingHarness,
   acpAskingHarness(() => new AgentsOfTest()),
+  claudeAskingHarness(() => ''),
 ];
 
 const DOCUMENT = 'docs/agents.md';

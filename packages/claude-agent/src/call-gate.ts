@@ -47,7 +47,8 @@ export class CallGate<K extends object> {
     const { tool_use_id: id, tool_name: name, prompt_id: promptId } = call;
     const { signal } = this.context;
     if (signal.aborted) return this.#deny(id, STOPPED);
-    if (this.decision?.id === id) return this.#asDecided(this.decision);
+    const decision = this.#decisionAbout(id);
+    if (decision) return this.#asDecided(decision);
     // The program makes such a call first, whatever it is told: a newer question must not execute it.
     if (!this.#isModelWorking && promptId === undefined) {
       this.hasRefusedOldCall = true;
@@ -64,20 +65,28 @@ export class CallGate<K extends object> {
 
   /** Answers what Claude Code asks about a call that the hook has left to its rules, or has not seen. */
   async permit(id: string, input: unknown): Promise<Permission> {
-    const { decision } = this;
-    if (decision?.id === id && decision.isAllowed) {
+    const decision = this.#decisionAbout(id);
+    if (decision?.isAllowed) {
       await this.allows();
       return { behavior: 'allow', updatedInput: decision.input ?? input };
     }
-    const reason = decision?.id === id && !decision.isAllowed ? decision.reason : AGAINST_RULES;
+    const reason = decision?.reason ?? AGAINST_RULES;
     this.refusals.set(id, notExecuted(reason));
     return { behavior: 'deny', message: notExecuted(reason) };
+  }
+
+  /** The model may give a later call the same id. */
+  #decisionAbout(id: string): Decision | undefined {
+    return this.decision?.id === id && !this.#isModelWorking ? this.decision : undefined;
   }
 
   async #asDecided(decision: Decision): Promise<HookAnswer> {
     if (!decision.isAllowed) return this.#deny(decision.id, decision.reason);
     await this.allows();
-    return answer('allow', decision.input && { updatedInput: decision.input });
+    if (!decision.input) return answer('allow');
+    // In the conversation, the call keeps the arguments of the model.
+    const additionalContext = `The user has changed the arguments of this call to ${JSON.stringify(decision.input)}.`;
+    return answer('allow', { updatedInput: decision.input, additionalContext });
   }
 
   #deny(id: string, reason: string): HookAnswer {

@@ -57,7 +57,10 @@ export class ClaudeRun<K extends object> {
       yield* this.#begin();
       while (this.#waiting && !signal.aborted) yield* this.#ask(this.#waiting);
     } catch (error) {
-      if (!signal.aborted) throw claudeFailure(error, this.#hasBegun);
+      if (signal.aborted) return;
+      // What an endpoint has refused would be refused with each later question.
+      if (!this.#hasBegun && !this.context.resumed) await this.place.forget();
+      throw claudeFailure(error, this.#hasBegun);
     } finally {
       const isHandedOver = (signal.reason as Error | undefined)?.name === 'HandedOver';
       if (!this.context.session && !isHandedOver) await this.place.remove();
