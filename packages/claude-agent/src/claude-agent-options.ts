@@ -1,6 +1,5 @@
 import { homedir } from 'node:os';
 import { isAbsolute, join } from 'node:path';
-import process from 'node:process';
 import type { Query, QueryContext } from 'nest-agent-query';
 import { type AdapterOptions, adapterSettings, type AdapterSettings } from 'nest-agent-query-adapters';
 import type { ClaudeQuery, ClaudeQueryOptions } from './sdk.js';
@@ -49,11 +48,14 @@ export interface ClaudeAgentOptions<K extends object = Record<string, unknown>> 
    * Claude Code's own rules decide about these. Default: all tools but those that only read.
    */
   ask?: readonly string[] | ((call: ClaudeCall, context: QueryContext) => boolean | Promise<boolean>);
-  /** Variables of the program, besides `PATH`, `LANG`, `HOME` and `TMPDIR`: for example `ANTHROPIC_API_KEY`. Default: none. */
+  /**
+   * Variables of the program, for example `ANTHROPIC_API_KEY`. It gets no other of the service. Default: `PATH` with the usual
+   * directories and that of Node, `LANG` and `TMPDIR`; `HOME` and `CLAUDE_CONFIG_DIR` are set always.
+   */
   env?: Record<string, string>;
   /**
-   * An absolute path: where the homes, the conversations and the working directories are. Default: `nest-agent-query/claude-agent`
-   * in `$XDG_STATE_HOME`, or in `~/.local/state`.
+   * An absolute path: where the homes, the conversations and the working directories are. Default:
+   * `.local/state/nest-agent-query/claude-agent` in the home of the user of the service.
    */
   directory?: string;
   /** The working directory of a run, an absolute path. Default: a directory of the session, which is removed with it. */
@@ -96,6 +98,5 @@ export async function howToDecide<K extends object>(
 }
 
 function defaultDirectory(): string {
-  const state = process.env['XDG_STATE_HOME'] || join(homedir(), '.local/state');
-  return join(state, 'nest-agent-query/claude-agent');
+  return join(homedir(), '.local/state/nest-agent-query/claude-agent');
 }

@@ -25,7 +25,7 @@ import { type ClaudeQuery, installedQuery } from './sdk.js';
  * @throws {TypeError} an option is not valid · {RangeError} a number is out of its range
  *
  * @example
- * const env = { ANTHROPIC_API_KEY: process.env['ANTHROPIC_API_KEY']! };
+ * const env = { ANTHROPIC_API_KEY: apiKey };
  * QueryModule.forRoot({ handler: fromClaudeAgent({ env, options: { model: 'claude-sonnet-5' } }) });
  */
 export function fromClaudeAgent<K extends object = Record<string, unknown>>(

@@ -1,8 +1,11 @@
 import { mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises';
-import { join } from 'node:path';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
 import process from 'node:process';
 import type { QueryContext, SessionRef } from 'nest-agent-query';
 import { threadOf } from 'nest-agent-query-adapters';
+
+const SYSTEM_PATH = '/usr/local/bin:/usr/bin:/bin';
 
 const PRIVATE = 0o700;
 
@@ -38,12 +41,9 @@ export class Place {
 
   /** The whole environment of the program: nothing else of the service. */
   environment(env: Record<string, string>): Record<string, string> {
-    const own = ['PATH', 'LANG', 'TMPDIR'].flatMap((name) => {
-      const value = process.env[name];
-      return value === undefined ? [] : [[name, value]];
-    });
+    const usual = { PATH: `${dirname(process.execPath)}:${SYSTEM_PATH}`, LANG: 'C.UTF-8', TMPDIR: tmpdir() };
     const home = { HOME: this.#home, CLAUDE_CONFIG_DIR: join(this.#home, '.claude') };
-    return { ...(Object.fromEntries(own) as object), ...QUIET, ...FEW_RETRIES, ...env, ...home };
+    return { ...usual, ...QUIET, ...FEW_RETRIES, ...env, ...home };
   }
 
   /**
