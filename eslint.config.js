@@ -69,7 +69,7 @@ export default tseslint.config(
     files: [
       'examples/**/*.ts',
       'examples/**/*.tsx',
-      'packages/create/template/**/*.ts',
+      'packages/create/{template,template-acp}/**/*.ts',
       'test/matrix/application/**/*.ts',
     ],
     extends: [tseslint.configs.disableTypeChecked],

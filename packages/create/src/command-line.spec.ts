@@ -5,11 +5,15 @@ const RULE = 'Use lower-case letters, digits, "-", "_" and ".", such as "my-agen
 
 describe('The command line', () => {
   it.each([
-    [[], { folder: '.', name: undefined, packed: undefined, isHelp: false }],
-    [['a', '--name', 'b'], { folder: 'a', name: 'b', packed: undefined, isHelp: false }],
-    [['--name=b', 'a'], { folder: 'a', name: 'b', packed: undefined, isHelp: false }],
-    [['a', '--packed', '../b'], { folder: 'a', name: undefined, packed: '../b', isHelp: false }],
-    [['-h'], { folder: '.', name: undefined, packed: undefined, isHelp: true }],
+    [[], { folder: '.', name: undefined, packed: undefined, agent: 'model', isHelp: false }],
+    [['a', '--name', 'b'], { folder: 'a', name: 'b', packed: undefined, agent: 'model', isHelp: false }],
+    [['--name=b', 'a'], { folder: 'a', name: 'b', packed: undefined, agent: 'model', isHelp: false }],
+    [
+      ['a', '--packed', '../b'],
+      { folder: 'a', name: undefined, packed: '../b', agent: 'model', isHelp: false },
+    ],
+    [['--agent', 'acp'], { folder: '.', name: undefined, packed: undefined, agent: 'acp', isHelp: false }],
+    [['-h'], { folder: '.', name: undefined, packed: undefined, agent: 'model', isHelp: true }],
   ])('%j is read as %j', (parameters, read) => {
     expect(readCommandLine(parameters)).toEqual(read);
   });
@@ -18,6 +22,7 @@ describe('The command line', () => {
     [['a', '--name'], "Option '--name <value>' argument missing. See --help."],
     [['a', '--help=yes'], "Option '-h, --help' does not take an argument. See --help."],
     [['a', '--nam', 'b'], "Unknown option '--nam'. See --help."],
+    [['--agent', 'b'], 'There is no agent "b". Choose model or acp.'],
     [['a', 'b'], 'Name one folder, not 2: a, b.'],
     [[''], 'The folder has no name. Leave it out for the current folder.'],
   ])('%j is refused', (parameters, sentence) => {

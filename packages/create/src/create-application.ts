@@ -5,7 +5,15 @@ import { applicationName } from './application-name.js';
 import { packedDependencies } from './packed-dependencies.js';
 import { Refusal } from './refusal.js';
 
-const TEMPLATE = fileURLToPath(new URL('../template/', import.meta.url));
+/** Where the files of an application are. */
+const folderOf = (name: string) => fileURLToPath(new URL(`../${name}/`, import.meta.url));
+
+/** Who answers in the application. */
+export const AGENTS = ['model', 'acp'] as const;
+export type Agent = (typeof AGENTS)[number];
+
+/** What only an application with a model has. The template of another agent has its own files beside the common ones. */
+const OF_MODEL = /^(?:src\/(?:model|order-agent|orders|scripted-model)|test\/order-agent\.spec)\.ts$/;
 
 /** npm leaves a file of this name out of a package, so the template has it without the dot. */
 const RENAMED: Record<string, string> = { gitignore: '.gitignore' };
@@ -18,17 +26,19 @@ const IGNORED = ['.git', '.DS_Store'];
  * program puts there in the meantime stays, and what was written is removed.
  *
  * @param folder relative to the working directory, or absolute
- * @param given `name`: that in its manifest; undefined: that of the folder. `packed`: a folder of packed packages that it depends on
+ * @param given `name`: that in its manifest; undefined: that of the folder. `packed`: a folder of packed packages that it depends on.
+ * `agent`: who answers
  * @returns the name in its manifest
  * @throws {Refusal} the folder is not empty, is no folder or cannot be written, npm does not take the name, or a package is not
  * packed
  */
 export async function createApplication(
   folder: string,
-  given: { name: string | undefined; packed: string | undefined },
+  given: { name: string | undefined; packed: string | undefined; agent: Agent },
 ): Promise<string> {
   const target = resolve(folder);
-  const manifest = JSON.parse(await readFile(join(TEMPLATE, 'package.json'), 'utf8')) as Manifest;
+  const files = await filesOf(given.agent);
+  const manifest = JSON.parse(await readFile(files.get('package.json')!, 'utf8')) as Manifest;
   const dependencies = Object.keys({ ...manifest.dependencies, ...manifest.devDependencies });
   manifest.name = applicationName(given.name, target, dependencies);
   if (given.packed !== undefined)
@@ -36,11 +46,9 @@ export async function createApplication(
   await checkEmpty(target, folder);
   const written: string[] = [];
   try {
-    for (const path of await templateFiles()) {
+    for (const [path, source] of files) {
       const content =
-        path === 'package.json'
-          ? `${JSON.stringify(manifest, null, 2)}\n`
-          : await readFile(join(TEMPLATE, path));
+        path === 'package.json' ? `${JSON.stringify(manifest, null, 2)}\n` : await readFile(source);
       const place = join(target, RENAMED[path] ?? path);
       await mkdir(dirname(place), { recursive: true });
       await writeFile(place, content, { flag: 'wx' });
@@ -66,12 +74,23 @@ interface Manifest {
   devDependencies: Record<string, string>;
 }
 
-/** The files of the template, relative to it, with `/` between folders. */
-async function templateFiles(): Promise<string[]> {
-  const entries = await readdir(TEMPLATE, { recursive: true, withFileTypes: true });
-  const files = entries.filter((entry) => entry.isFile());
-  return files
-    .map(({ parentPath, name }) => join(parentPath, name).slice(TEMPLATE.length).replaceAll('\\', '/'))
+/** The files of the application by their names in it, with where each is. */
+async function filesOf(agent: Agent): Promise<Map<string, string>> {
+  const common = await filesIn('template');
+  if (agent === 'model') return new Map(common);
+  const others = common.filter(([path]) => !OF_MODEL.test(path));
+  // In the order of their names: what cannot be written is found in the same order each time.
+  return new Map([...new Map([...others, ...(await filesIn(`template-${agent}`))])].sort());
+}
+
+/** The files of a folder, relative to it, with `/` between folders, and where each is. */
+async function filesIn(name: string): Promise<[string, string][]> {
+  const folder = folderOf(name);
+  const entries = await readdir(folder, { recursive: true, withFileTypes: true });
+  return entries
+    .filter((entry) => entry.isFile())
+    .map((entry) => join(entry.parentPath, entry.name))
+    .map((place): [string, string] => [place.slice(folder.length).replaceAll('\\', '/'), place])
     .sort();
 }
 

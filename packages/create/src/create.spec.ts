@@ -90,6 +90,27 @@ Then open http://127.0.0.1:3000/playground. It needs no key: README.md says how 
     }
   });
 
+  it('writes an application with a coding agent where it is asked for', async () => {
+    const { code, stdout } = await create('app', '--agent', 'acp');
+    expect([code, stdout]).toEqual([0, expect.stringContaining('says how a coding agent answers.')]);
+    const own = ['coding-agent.ts', 'order-agent.ts', 'orders.ts', 'model.ts', 'scripted-model.ts'];
+    const others = FILES.filter((file) => !own.includes(file.replace('src/', '')));
+    const expected = ['scripted-agent.mjs', 'src/coding-agent.ts', 'test/coding-agent.spec.ts', ...others];
+    expect(await filesOf('app')).toEqual(
+      expected.filter((file) => file !== 'test/order-agent.spec.ts').sort(),
+    );
+    const [agent, model] = await Promise.all([
+      manifestAt(join(directory, 'app/package.json')),
+      manifestAt(join(TEMPLATE, 'package.json')),
+    ]);
+    const without = ({ name: _, ...rest }: Manifest) => ({ ...rest, dependencies: {}, devDependencies: {} });
+    expect(without(agent)).toEqual(without(model));
+    const added = Object.entries(agent.dependencies).filter(([name]) => !(name in model.dependencies));
+    expect(added).toEqual([
+      ['nest-agent-query-acp', `^${(await manifestAt(join(ROOT, 'package.json'))).version}`],
+    ]);
+  });
+
   it('writes into the current folder where none is named, also beside a .git', async () => {
     await mkdir(join(directory, '.git'));
     const { code, stdout } = await create('--name', 'shop');
@@ -204,6 +225,18 @@ describe('The template', () => {
     expect(output).toBe('');
   });
 
+  it('has no error of types with a coding agent', async () => {
+    const tsc = join(ROOT, 'node_modules/typescript/bin/tsc');
+    const options =
+      '--ignoreConfig --noEmit --strict --skipLibCheck --noUncheckedIndexedAccess --experimentalDecorators';
+    const modules = '--module nodenext --target ES2023 --types node src/app.module.ts src/coding-agent.ts';
+    const parameters = [tsc, ...options.split(' '), ...modules.split(' ')];
+    const output = await new Promise((ended) => {
+      execFile(process.execPath, parameters, { cwd: `${TEMPLATE}-acp` }, (_, stdout) => ended(stdout));
+    });
+    expect(output).toBe('');
+  });
+
   it('depends on the packages of this version', async () => {
     const { version } = await manifestAt(join(ROOT, 'package.json'));
     const { dependencies } = await manifestAt(join(TEMPLATE, 'package.json'));
@@ -214,16 +247,19 @@ describe('The template', () => {
     ]);
   });
 
-  it('has a Compose file whose variables the example of .env has, and that keeps the data', async () => {
-    const text = await readFile(join(TEMPLATE, 'docker-compose.yml'), 'utf8');
-    const { services } = parse(text) as {
-      services: { agent: { environment: Record<string, string>; volumes: string[]; ports: string[] } };
-    };
-    const example = await readFile(join(TEMPLATE, '.env.example'), 'utf8');
-    const variables = Object.keys(services.agent.environment);
-    expect(variables.length).toBeGreaterThan(0);
-    for (const name of variables) expect(example).toMatch(new RegExp(`^# ${name}=`, 'm'));
-    expect(services.agent.volumes).toEqual(['data:/app/data']);
-    expect(services.agent.ports).toEqual(['127.0.0.1:3000:3000']);
-  });
+  it.each(['', '-acp'])(
+    'has a Compose file whose variables .env.example has, and that keeps the data: %s',
+    async (kind) => {
+      const text = await readFile(join(TEMPLATE + kind, 'docker-compose.yml'), 'utf8');
+      const { services } = parse(text) as {
+        services: { agent: { environment: Record<string, string>; volumes: string[]; ports: string[] } };
+      };
+      const example = await readFile(join(TEMPLATE + kind, '.env.example'), 'utf8');
+      const variables = Object.keys(services.agent.environment);
+      expect(variables.length).toBeGreaterThan(0);
+      for (const name of variables) expect(example).toMatch(new RegExp(`^# ${name}=`, 'm'));
+      expect(services.agent.volumes).toEqual(['data:/app/data']);
+      expect(services.agent.ports).toEqual(['127.0.0.1:3000:3000']);
+    },
+  );
 });

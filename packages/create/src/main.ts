@@ -3,23 +3,23 @@
 import { relative } from 'node:path';
 import process from 'node:process';
 import { readCommandLine, USAGE } from './command-line.js';
-import { createApplication } from './create-application.js';
+import { type Agent, createApplication } from './create-application.js';
 import { Refusal } from './refusal.js';
 
 /** The exit codes: those of the command `nest-agent-query`. */
 const EXIT = { failed: 1, usage: 2 };
 
 try {
-  const { folder, name, packed, isHelp } = readCommandLine(process.argv.slice(2));
+  const { folder, isHelp, ...given } = readCommandLine(process.argv.slice(2));
   if (isHelp) process.stdout.write(USAGE);
-  else process.stdout.write(nextSteps(await createApplication(folder, { name, packed }), folder));
+  else process.stdout.write(nextSteps(await createApplication(folder, given), folder, given.agent));
 } catch (error) {
   if (!(error instanceof Refusal)) throw error;
   process.stderr.write(`${error.message}\n`);
   process.exitCode = error.isMistyped ? EXIT.usage : EXIT.failed;
 }
 
-function nextSteps(name: string, folder: string): string {
+function nextSteps(name: string, folder: string, agent: Agent): string {
   const path = relative('', folder);
   // As a shell takes it.
   const shown = /^[\w./@~+-]*$/.test(path) ? path : `'${path.replaceAll("'", String.raw`'\''`)}'`;
@@ -27,6 +27,6 @@ function nextSteps(name: string, folder: string): string {
   return `${name} is ready: a NestJS application with an agent behind POST /query. Type next:
 
 ${commands.map((command) => `  ${command}\n`).join('')}
-Then open http://127.0.0.1:3000/playground. It needs no key: README.md says how a model answers.
+Then open http://127.0.0.1:3000/playground. It needs no key: README.md says how a ${agent === 'acp' ? 'coding agent' : agent} answers.
 `;
 }
