@@ -36,7 +36,7 @@ describe('The agent acp', () => {
       REVIEW__ACP_COMMAND: `OF_REVIEW=1 ${SCRIPTED}`,
     });
     const told = await Promise.all(['/code', '/review'].map((path) => textOf(path, 'DO tell environment')));
-    expect(told.map((text) => /OF_\w+/g.exec(text)?.[0])).toEqual(['OF_CODE', 'OF_REVIEW']);
+    expect(told).toEqual([expect.stringContaining('OF_CODE'), expect.stringContaining('OF_REVIEW')]);
     expect(await textOf('/say', 'Hello')).toContain('Hello');
   });
 
@@ -63,7 +63,7 @@ describe('The agent acp', () => {
       'no-such-agent acp',
       /There is no program "no-such-agent"\. Install it, or correct its name or path\.\n$/,
     ],
-    ['cannot be executed', '/etc/hostname', /It printed: .*\/etc\/hostname: Permission denied/],
+    ['cannot be executed', '/etc/passwd', /It printed: .*\/etc\/passwd: Permission denied/],
     [
       'ends at once',
       `echo Sign in first >&2; exit 3`,
