@@ -26,6 +26,7 @@ const PROGRAMS = {
   hosts: [['run', 'hosts']],
   proxies: [['run', 'proxies', '--', '--check']],
   clients: [['run', 'clients', '--', '--check']],
+  'real-agents': [['run', 'real-agents', '--', '--check']],
   'front-ends': [['run', 'front-ends']],
   release: [['run', 'release', '--', '--dry-run']],
 };

@@ -42,8 +42,9 @@ export class Opened {
  * Executes a program that measures, with `--only` and `--check`, and stops what it has started, also at a signal.
  *
  * @param main gets the options and an {@link Opened}; what it throws is written, and the exit code is 1
+ * @param further further options, as `parseArgs` takes them
  */
-export async function measuring(main) {
+export async function measuring(main, further = {}) {
   const opened = new Opened();
   for (const [signal, code] of [
     ['SIGINT', 130],
@@ -54,7 +55,9 @@ export async function measuring(main) {
       void opened.stopAll().finally(() => process.exit(code));
     });
   try {
-    const { values } = parseArgs({ options: { only: { type: 'string' }, check: { type: 'boolean' } } });
+    const { values } = parseArgs({
+      options: { only: { type: 'string' }, check: { type: 'boolean' }, ...further },
+    });
     await main(values, opened);
   } catch (error) {
     console.error(error.message);
