@@ -113,9 +113,9 @@ export const CASES = {
 
 /** Errors of the model. Agents repeat them for a long time, so they are done at once. */
 export const FAULTS = {
-  401: (bench) => failed(bench, 'DO status 401'),
-  429: (bench) => failed(bench, 'DO status 429'),
-  500: (bench) => failed(bench, 'DO status 500'),
+  status401: (bench) => failed(bench, 'DO status 401'),
+  status429: (bench) => failed(bench, 'DO status 429'),
+  status500: (bench) => failed(bench, 'DO status 500'),
   cut: (bench) => failed(bench, 'DO cut'),
 };
 

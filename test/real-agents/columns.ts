@@ -60,7 +60,7 @@ export const COLUMNS: Record<string, Column> = {
   killed: {
     heading: 'Killed',
     words: {
-      once: 'the service is killed while it asks, and started again: the answer counts, the command is executed once',
+      once: 'the service is killed while it asks, and starts again; the answer then executes the command once',
       'asks again': 'the same, and a person is asked a second time',
       'not executed': 'the command is not executed',
       twice: 'it is executed more than once',
@@ -70,9 +70,9 @@ export const COLUMNS: Record<string, Column> = {
     heading: 'Owners',
     words: { apart: 'two owners have two home folders and two folders of work', shared: 'they share one' },
   },
-  '401': { heading: '401', words: FAILURE },
-  '429': { heading: '429', words: FAILURE },
-  '500': { heading: '500', words: FAILURE },
+  status401: { heading: '401', words: FAILURE },
+  status429: { heading: '429', words: FAILURE },
+  status500: { heading: '500', words: FAILURE },
   cut: { heading: 'Cut', words: FAILURE },
   left: {
     heading: 'Left',
