@@ -22,6 +22,8 @@ export interface AnswerFile {
 /** What a model has said at once, and the tools that it has called then. */
 export interface AnswerStep {
   text: string;
+  /** What the model has thought before, if it has said so. */
+  reasoning?: string;
   files: AnswerFile[];
   calls: AnsweredCall[];
 }
@@ -55,11 +57,12 @@ export function answerSteps({ envelopes }: Pick<Turn, 'envelopes'>): AnswerStep[
         asked.set(id, open.get(toolCallId ?? ''));
     if (type === 'input_resolved')
       for (const answer of members['answers'] as ResolvedInput[]) changeCall(asked.get(answer.id), answer);
-    if (!['message', 'file', 'tool_call'].includes(type)) continue;
+    if (!['message', 'reasoning', 'file', 'tool_call'].includes(type)) continue;
     // What comes after a result is the next step.
     if (!step || hasResult) steps.push((step = { text: '', files: [], calls: [] }));
     hasResult = false;
     if (type === 'message') step.text += String(members['content']);
+    else if (type === 'reasoning') step.reasoning = (step.reasoning ?? '') + String(members['content']);
     else if (type === 'file') step.files.push(members as unknown as AnswerFile);
     else {
       const call = members as unknown as AnsweredCall;

@@ -27,6 +27,8 @@ export interface ConversationTurn {
 /** What a model has said at once, and the tools that it has called then. */
 export interface ConversationStep {
   text: string;
+  /** What the model has thought before it called tools. Undefined unless `showsReasoning` is set. */
+  reasoning?: string | undefined;
   /** What a model is given of the files of the answer. */
   files: ModelPart[];
   calls: AnsweredCall[];
@@ -41,6 +43,8 @@ export interface ConversationOptions extends Pick<
   history?: readonly Turn[];
   /** Whether the model gets the files of earlier answers. Default: it gets a text with the name of each. */
   showsAnswerFiles?: boolean;
+  /** Whether the model gets its reasoning of the steps that have called tools. Default: no. */
+  showsReasoning?: boolean;
 }
 
 /** What models count for the frame of a message. */
@@ -69,6 +73,7 @@ export async function readConversation(
   options: ConversationOptions,
 ): Promise<Conversation> {
   const { history = context.history, inputs, textOfFile, contextTokens, showsAnswerFiles = false } = options;
+  const { showsReasoning = false } = options;
   const reader = new PartReader(context, inputs, textOfFile);
   let question = await reader.read(parts);
   let rest = contextTokens - tokensOf(question);
@@ -78,7 +83,11 @@ export async function readConversation(
   for (const { turn, index, steps: answer, showsFiles } of shownTurns(history)) {
     const asked = await reader.read(turn.parts, showsFiles);
     const steps: ConversationStep[] = [];
-    for (const step of answer) steps.push(await readStep(step, reader, showsAnswerFiles && showsFiles));
+    for (const { reasoning, ...step } of answer) {
+      const shown = await readStep(step, reader, showsAnswerFiles && showsFiles);
+      const isShown = showsReasoning && reasoning !== undefined && step.calls.length > 0;
+      steps.push(isShown ? { ...shown, reasoning } : shown);
+    }
     rest -= tokensOf(asked) + steps.reduce((sum, step) => sum + tokensOfStep(step), 0);
     if (rest < 0) {
       const oldest = index === 0 ? 'turn' : `${index + 1} turns`;
@@ -106,9 +115,9 @@ async function readStep(
   return { text, files: shown, calls };
 }
 
-function tokensOfStep({ text, files, calls }: ConversationStep): number {
+function tokensOfStep({ text, reasoning = '', files, calls }: ConversationStep): number {
   const results = calls.length > 0 ? MESSAGE_TOKENS + estimateTextTokens(JSON.stringify(calls)) : 0;
-  return tokensOf([{ type: 'text', text }, ...files]) + results;
+  return tokensOf([{ type: 'text', text: reasoning + text }, ...files]) + results;
 }
 
 function tokensOf(parts: readonly ModelPart[]): number {

@@ -5,6 +5,9 @@ import { type ErrorFacts, factsOf } from './error-facts.js';
 const TOO_LONG =
   /context.?(?:length|window|size)|maximum context|too many (?:input )?tokens|prompt is too long|input (?:token count|length|is too long)|token limit|reduce the length/i;
 
+/** How endpoints say that they refuse a text because of what it is about. */
+const FILTERED = /content.?filter|ResponsibleAIPolicyViolation|content management policy/i;
+
 const QUOTA_USED_UP = /insufficient.?quota|exceeded your current quota|billing/i;
 const TOO_MANY = /rate.?limit/i;
 const OVERLOADED = /overloaded|server.?error|internal.?error|unavailable/i;
@@ -79,6 +82,12 @@ function ofResponse({ status, text }: ErrorFacts): Failure | undefined {
   if (status === 429) return TOO_FAST;
   if (status === 408 || status >= 500)
     return ['unavailable', `The endpoint of the model failed with the status ${status}. Try again later.`];
+  if (FILTERED.test(text))
+    return [
+      'handler_failed',
+      'The endpoint of the model refuses the text because of its content. Ask again in other words, or without the files: ' +
+        'what was refused is not sent again.',
+    ];
   return [
     'handler_failed',
     `The endpoint of the model refused the request with the status ${status}. Ask again without the files, or in other ` +

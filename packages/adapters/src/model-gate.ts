@@ -44,8 +44,12 @@ export class ModelGate {
     }
   }
 
-  /** The stream of a model, held back. */
-  gated<T>(stream: ReadableStream<T>): ReadableStream<T> {
+  /**
+   * The stream of a model, held back.
+   *
+   * @param change is given each part, and returns what takes its place. Default: the parts stay as they are
+   */
+  gated<T>(stream: ReadableStream<T>, change: (part: T) => T = (part) => part): ReadableStream<T> {
     const reader = stream.getReader();
     return new ReadableStream<T>(
       {
@@ -53,7 +57,7 @@ export class ModelGate {
           await this.pass();
           const { done, value } = await reader.read();
           if (done) controller.close();
-          else controller.enqueue(value);
+          else controller.enqueue(change(value));
         },
         cancel: (reason) => reader.cancel(reason),
       },

@@ -9,7 +9,7 @@ export interface PromptMessage {
 
 /** A part of such a message. */
 export type PromptPart =
-  | { type: 'text'; text: string }
+  | { type: 'text' | 'reasoning'; text: string }
   | { type: 'file'; data: Uint8Array; mediaType: string; filename: string }
   | { type: 'tool-call'; toolCallId: string; toolName: string; input: unknown }
   | { type: 'tool-result'; toolCallId: string; toolName: string; output: { type: string; value: unknown } };
@@ -46,10 +46,11 @@ export function promptMessages(
  */
 export function stepMessages(
   runId: string,
-  { text, files, calls }: ConversationStep,
+  { text, reasoning, files, calls }: ConversationStep,
   idOf: IdOf = (_, id) => id,
 ): PromptMessage[] {
-  const content: PromptPart[] = text === '' ? [] : [{ type: 'text', text }];
+  const content: PromptPart[] = reasoning === undefined ? [] : [{ type: 'reasoning', text: reasoning }];
+  if (text !== '') content.push({ type: 'text', text });
   content.push(...files.map(partOf));
   const results: PromptPart[] = [];
   for (const { id, name: toolName, arguments: input, result, isError } of calls) {

@@ -48,7 +48,10 @@ export type AiSdkChoice<K extends object = Record<string, unknown>> = (
 export type AiSdkAdapterOptions = AdapterOptions;
 
 /** The options with their defaults. */
-export type AiSdkSettings = AdapterSettings;
+export interface AiSdkSettings extends AdapterSettings {
+  /** Whether the model gets its reasoning of earlier turns again, with the calls of tools that it has led to. */
+  showsReasoning?: boolean;
+}
 
 /** @throws {RangeError} a number is out of its range · {TypeError} `agent` is neither an agent nor options */
 export function aiSdkSettings<K extends object>(

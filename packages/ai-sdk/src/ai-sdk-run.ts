@@ -12,8 +12,10 @@ import {
   isAgent,
 } from './ai-sdk-options.js';
 import { DecidedCalls } from './decided-calls.js';
+import { DistinctCalls } from './distinct-calls.js';
 import { gatedModel } from './gated-model.js';
 import { GivenAnswers } from './given-answers.js';
+import { partsOf } from './open-calls.js';
 import { isCut, PartEnvelopes, type StreamPart } from './part-envelopes.js';
 import { promptOf } from './prompt.js';
 import { StepCheckpoints } from './step-checkpoints.js';
@@ -140,7 +142,7 @@ export class AiSdkRun<K extends object> {
       ...options,
       ...(system !== undefined && { system }),
       ...call,
-      model: gatedModel(options.model, this.#gate),
+      model: gatedModel(options.model, this.#gate, new DistinctCalls(this.context.runId, this.#calls())),
       stopWhen: () => limit.isReached,
       ...callbackOfSteps(options, async (step) => {
         await limit.add(step).catch((error: unknown) => this.#fail(error));
@@ -149,6 +151,14 @@ export class AiSdkRun<K extends object> {
     });
     this.#output = () => stream.output;
     return stream.fullStream;
+  }
+
+  /** The ids of the calls of the conversation so far. */
+  *#calls(): Generator<string> {
+    for (const { envelopes } of this.context.history)
+      for (const { type, data } of envelopes) if (type === 'tool_call') yield (data as { id: string }).id;
+    for (const message of this.#checkpoints.state.messages)
+      for (const part of partsOf(message)) if (part.type === 'tool-call') yield part.toolCallId;
   }
 
   #fail(error: unknown): void {

@@ -13,6 +13,9 @@ const EARLY_ENDS: Partial<Record<FinishReason, string>> = {
   'content-filter': 'The endpoint of the model has stopped the answer because of its content',
 };
 
+/** How endpoints, such as vLLM and OpenRouter, say that they have stopped in the middle of an answer. */
+const STOPPED = new Set(['abort', 'error']);
+
 /** Translates the stream of one run. */
 export class PartEnvelopes {
   /** Why calls are refused, by their ids. */
@@ -84,7 +87,8 @@ function resultOf({ toolCallId, output }: PartOf<'tool-result'>): Envelope {
 
 /** Whether the model has not ended its step. The SDK takes what has come as the whole answer. */
 export function isCut(part: StreamPart): boolean {
-  return part.type === 'finish-step' && part.finishReason === 'other' && part.rawFinishReason === undefined;
+  if (part.type !== 'finish-step' || part.finishReason !== 'other') return false;
+  return part.rawFinishReason === undefined || STOPPED.has(part.rawFinishReason);
 }
 
 function endOfStep({ usage: used, finishReason, response }: PartOf<'finish-step'>): Envelope[] {

@@ -30,7 +30,9 @@ export async function messagesOf(
 
 /** What an agent has said and done in a run, as messages. */
 export function answerMessages(runId: string, envelopes: Envelope[]): PromptMessage[] {
-  return answerSteps({ envelopes }).flatMap((step) => stepMessages(runId, { ...step, files: [] }, callId));
+  return answerSteps({ envelopes }).flatMap(({ text, calls }) =>
+    stepMessages(runId, { text, calls, files: [] }, callId),
+  );
 }
 
 /** A memory has the question of a run that has asked: the framework saves it before it waits. */

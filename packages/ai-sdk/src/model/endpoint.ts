@@ -2,18 +2,21 @@ import { createOpenAICompatible } from '@ai-sdk/openai-compatible';
 import type { LanguageModel } from 'ai';
 import { guardedFetch } from './guarded-fetch.js';
 import type { ModelSettings } from './model-options.js';
+import { readableAnswers } from './readable-answers.js';
 
 /** The endpoint of a model: any that has the interface of OpenAI's chat completions. */
 export class Endpoint {
   readonly #provider: ReturnType<typeof createOpenAICompatible>;
 
   constructor({ baseUrl, apiKey, silenceMs }: Pick<ModelSettings, 'baseUrl' | 'apiKey' | 'silenceMs'>) {
+    const secrets = apiKey === undefined ? [] : [apiKey];
     this.#provider = createOpenAICompatible({
-      name: 'model',
+      // Below this name the provider finds the signatures of Gemini's thoughts again, which Google wants back.
+      name: 'google',
       baseURL: baseUrl.replace(/\/+$/, ''),
       ...(apiKey && { apiKey }),
       includeUsage: true,
-      fetch: guardedFetch(impatientFetch(silenceMs), apiKey === undefined ? [] : [apiKey]),
+      fetch: readableAnswers(guardedFetch(impatientFetch(silenceMs), secrets), secrets),
     });
   }
 

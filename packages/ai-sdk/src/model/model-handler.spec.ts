@@ -67,7 +67,7 @@ describe('The agent model, with an endpoint that does what it likes', () => {
       'rate_limited',
     ],
     ['a closed connection', (response) => void response.destroy(), 'unavailable'],
-    ['a page', (response) => void response.end('<html>Hello</html>'), 'interrupted'],
+    ['a page', (response) => void response.end('<html>Hello</html>'), 'handler_failed'],
   ])('fails as what it is when it sends %s', async (_, answer, code) => {
     endpoint.answers(answer);
     const { error } = await outcome(start());

@@ -10,7 +10,8 @@ import {
   type Query,
   type QueryContext,
 } from 'nest-agent-query';
-import { fromAiSdk } from '../index.js';
+import { aiSdkSettings } from '../ai-sdk-options.js';
+import { AiSdkRun } from '../ai-sdk-run.js';
 import type { FilesHandler } from 'nest-agent-query-files';
 import { estimateTextTokens, type ModelInput, plainTextOf } from 'nest-agent-query-adapters';
 import { callerTools } from './caller-tools.js';
@@ -68,24 +69,24 @@ export class ModelHandler extends AgentHandler implements OnApplicationShutdown 
     const { tools: mcpTools, missing } = await Promise.race([this.#mcp.available(), aborted(context.signal)]);
     const own = { ...(await this.#toolOfFiles(query, context)), ...mcpTools };
     const told = estimateTextTokens(instructions ?? '');
-    const handler = fromAiSdk(
-      {
-        model: this.#endpoint.model(model),
-        tools: { ...own, ...callerTools(tools, own) },
-        stopWhen: stepCountIs(maxSteps),
-        maxRetries: retries,
-        ...(instructions !== undefined && { instructions }),
-        ...(temperature !== undefined && { temperature }),
-        ...(maxOutputTokens !== undefined && { maxOutputTokens }),
-      },
-      {
-        inputs: inputs.flatMap((input) => TYPES_OF_INPUT[input]),
-        contextTokens: Math.max(1, contextTokens - told),
-        textOfFile: (part) => this.#textOf(part, context),
-        restarts: RESTARTS,
-      },
-    );
-    const answer = handler.handle(query, context) as AsyncIterable<Envelope>;
+    const source = {
+      model: this.#endpoint.model(model),
+      tools: { ...own, ...callerTools(tools, own) },
+      stopWhen: stepCountIs(maxSteps),
+      maxRetries: retries,
+      ...(instructions !== undefined && { instructions }),
+      ...(temperature !== undefined && { temperature }),
+      ...(maxOutputTokens !== undefined && { maxOutputTokens }),
+    };
+    const options = aiSdkSettings(source, {
+      inputs: inputs.flatMap((input) => TYPES_OF_INPUT[input]),
+      contextTokens: Math.max(1, contextTokens - told),
+      textOfFile: (part) => this.#textOf(part, context),
+      restarts: RESTARTS,
+    });
+    // DeepSeek refuses calls of earlier turns without the reasoning that came with them.
+    const run = new AiSdkRun(source, { ...options, showsReasoning: true }, context);
+    const answer = run.envelopes(query);
     return missing.length === 0 ? answer : withLogs(missing, answer);
   }
 
