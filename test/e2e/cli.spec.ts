@@ -324,7 +324,7 @@ describe('The command serve', () => {
     const { stdout, code } = await quickCommand(['serve', '--help']);
     expect(code).toBe(0);
     const flags: Record<string, string> = { DATABASE_URL: '--database', QUEUE_URL: '--queue' };
-    const secrets = ['JWT_SECRET', 'MODEL_API_KEY', 'REMOTE_HEADERS'];
+    const secrets = ['ACP_ENV', 'JWT_SECRET', 'MODEL_API_KEY', 'REMOTE_HEADERS'];
     for (const [variable, { value }] of ROWS) {
       const flag = flags[variable] ?? `--${variable.toLowerCase().replaceAll('_', '-')}`;
       const line = stdout.split('\n').find((each) => each.startsWith(`  ${flag} `));
