@@ -108,7 +108,7 @@ describeWithBrowser('What a coding agent does, on the page, in Chromium,', () =>
         ' c',
         '+# Server',
       ]);
-      await page.getByText('Edit server.tswaits for you').waitFor();
+      await page.getByText('Edit server.ts waits for you').waitFor();
       await page.getByText('Plan, 1 of 2 done').waitFor();
       expect(await linesOf('.plan li')).toEqual(['Read the sources (done)', 'Change the port (in progress)']);
       expect(await barriers()).toEqual([]);
@@ -133,6 +133,6 @@ describeWithBrowser('What a coding agent does, on the page, in Chromium,', () =>
     await send('broken');
     await page.getByRole('status').getByText('Answer complete.').waitFor();
     await page.getByText('Plan, 0 of 1 done').waitFor();
-    expect(await linesOf('.tool > summary')).toEqual(['oddno result', 'tooldone']);
+    expect(await linesOf('.tool > summary')).toEqual(['odd  no result', 'tool  done']);
   });
 });

@@ -25,8 +25,7 @@ export function ToolView({ use, turn }: { use: ToolUse; turn: Turn }) {
     <details class={`aside tool ${result?.isError ? 'with-error' : ''}`}>
       <summary>
         <Icon name="tool" />
-        <code>{name}</code>
-        {title !== undefined && <span class="what">{title}</span>}
+        <code>{name}</code> {title !== undefined && <span class="what">{title}</span>}{' '}
         <span class="state">{stateOf(use, turn)}</span>
       </summary>
       {given !== undefined && (
