@@ -19,6 +19,7 @@ describe('What an error of an agent means', () => {
     [-32603, 'Internal error', `503 Service Unavailable ${SECRET}`, 'unavailable', 'status 503'],
     [-32603, `API Error: 401 {"error":"${SECRET}"}`, undefined, 'handler_failed', 'refuses the credential'],
     [-32603, 'prompt is too long: 250000 tokens', undefined, 'limit_exceeded', 'longer than the model can take'],
+    [-32603, `Internal error: Incorrect API key provided: ${SECRET}`, { errorName: 'APIError' }, 'handler_failed', 'The agent failed.'],
     [-32000, 'Authentication required', undefined, 'handler_failed', 'must be signed in by the operator'],
     [-32603, 'Internal error', undefined, 'handler_failed', 'The agent failed.'],
     [-32602, `No such file /home/${SECRET}`, { stack: 'at x (/srv/a.js:3:1)' }, 'handler_failed', 'The agent failed.'],

@@ -16,8 +16,8 @@ const CUT =
   /^terminated$|stream (?:disconnected|closed|ended) before|premature close|connection (?:was )?reset|\bECONNRESET\b|socket hang up/im;
 const NOT_REACHED = /error sending request|ECONNREFUSED|ENOTFOUND|connection refused|fetch failed/i;
 
-/** What JSON-RPC itself says, and nothing about the cause. */
-const SAYS_NOTHING = /^internal error\.?$/i;
+/** What JSON-RPC itself says, alone or before the cause: it is not the model's endpoint that has failed inside. */
+const OF_JSON_RPC = /^internal error(?:\.?$|: *)/i;
 
 /**
  * What an error means for the run, in words for callers: never what the agent has said, which may have addresses and secrets.
@@ -30,7 +30,9 @@ export function agentFailure(error: unknown, hasBegun: boolean): QueryError {
   if (error instanceof QueryError) return error;
   const { code, message, data } = membersOf(error);
   if (typeof code !== 'number') return endedEarly(error);
-  const texts = textsOf([message, data]).filter((text) => !SAYS_NOTHING.test(text));
+  const texts = textsOf([message, data])
+    .map((text) => text.replace(OF_JSON_RPC, ''))
+    .filter((text) => text !== '');
   const cause = new Error(`The agent answered the error ${code}: ${texts.join('\n')}`, { cause: error });
   return ofTexts(code, texts.join('\n'), statusIn(data), hasBegun, cause);
 }
