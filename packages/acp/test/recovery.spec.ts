@@ -1,10 +1,12 @@
 import { readdirSync } from 'node:fs';
+import { mkdir, readFile } from 'node:fs/promises';
+import { join } from 'node:path';
 import { type Envelope, QueryError } from 'nest-agent-query';
 import { contextOf } from 'nest-agent-query/testing';
 import { parking } from '../../../test/contracts/adapters/asking.js';
 import { eventuallyElsewhere } from '../../../test/support/conditions.js';
 import { checkAcp } from '../src/index.js';
-import { answerOf, dataOf, NO, Scripted, textOf, toldBy } from './scripted.js';
+import { AGENT, answerOf, dataOf, NO, Scripted, textOf, toldBy } from './scripted.js';
 
 describe('A run of an agent of ACP', () => {
   let scripted: Scripted;
@@ -95,6 +97,32 @@ describe('A run of an agent of ACP', () => {
       'no such program',
     );
     await expect(checkAcp(scripted.options('version=2'))).rejects.toThrow('version 2');
+  });
+
+  it.each([
+    [{ cwd: '/nowhere' }, 'The folder "/nowhere" of the option cwd does not exist. '],
+    [
+      { directory: AGENT },
+      /^The folder ".*agent\.mjs", for homes and folders of sessions, cannot be written/,
+    ],
+    [{ home: join(AGENT, 'home') }, /what the agent keeps, cannot be written \(ENOTDIR\)\. Correct its path/],
+  ])('has a folder that cannot be used: %j', async (options, sentence) => {
+    await expect(checkAcp({ ...scripted.options(), ...options })).rejects.toThrow(sentence);
+  });
+
+  it('is checked in the folder and the home that it will have', async () => {
+    const [cwd, home] = ['work', 'home'].map((name) => join(scripted.directory, name)) as [string, string];
+    await mkdir(cwd);
+    const command = `echo $PWD $HOME > seen; exec ${process.execPath} ${AGENT}`;
+    const { args: _, ...options } = scripted.options();
+    await checkAcp({ ...options, command, cwd, home });
+    expect(await readFile(join(cwd, 'seen'), 'utf8')).toBe(`${cwd} ${home}\n`);
+  });
+
+  it('is checked with enough of what it has printed to see the error', async () => {
+    const { args: _, ...options } = scripted.options();
+    const check = checkAcp({ ...options, command: `${process.execPath} no-such-agent.mjs` });
+    await expect(check).rejects.toThrow(/Cannot find module '.*no-such-agent\.mjs'/);
   });
 });
 

@@ -25,4 +25,9 @@ describe('A command', () => {
   ])('cannot be executed: %s', async (command, message) => {
     await expect(check(command)).rejects.toThrow(message);
   });
+
+  it('cannot be executed in a folder that does not exist', async () => {
+    const check = checkCommand({ command: 'cat', cwd: '/nowhere' });
+    await expect(check).rejects.toThrow(/^The folder "\/nowhere", .* does not exist\./);
+  });
 });

@@ -1,4 +1,5 @@
 import { execFile } from 'node:child_process';
+import { stat } from 'node:fs/promises';
 import { promisify } from 'node:util';
 import type { CommandOptions } from './command-options.js';
 import { SHELL } from './program.js';
@@ -11,7 +12,8 @@ const PLAIN_WORD = /^[\w./+][\w./+-]*$/;
 const ASSIGNMENT = /^\w+=[\w./:+-]*$/;
 
 /**
- * Checks what can be known of a command without executing it: the shell understands its syntax, and its first program exists.
+ * Checks what can be known of a command without executing it: the shell understands its syntax, and its folder
+ * and its first program exist.
  * The program is not looked for if only the execution would show its name.
  *
  * @throws {Error} with a sentence that says what is wrong and what to do
@@ -25,6 +27,7 @@ export async function checkCommand({
   env,
 }: Pick<CommandOptions, 'command' | 'cwd' | 'env'>): Promise<void> {
   const options = { cwd, env };
+  await refuseMissingFolder(cwd);
   try {
     await run(SHELL, ['-n', '-c', command], options);
   } catch (error) {
@@ -43,6 +46,16 @@ export async function checkCommand({
       cause: error,
     });
   }
+}
+
+/** The system gives the same error for a missing folder as for a missing shell. */
+async function refuseMissingFolder(cwd: string | undefined): Promise<void> {
+  if (cwd === undefined) return;
+  const found = await stat(cwd).catch(() => undefined);
+  if (found?.isDirectory()) return;
+  throw new Error(
+    `The folder ${JSON.stringify(cwd)}, in which it is to be executed, does not exist. Make it, or correct its path.`,
+  );
 }
 
 function firstProgram(command: string): string | undefined {

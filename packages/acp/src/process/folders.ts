@@ -104,7 +104,8 @@ async function hasNone(folder: string): Promise<boolean> {
   }
 }
 
-async function makeFolder(path: string): Promise<void> {
+/** Makes a folder that only this user can read, if it is missing. @throws {Error} something else has its name · the system's error */
+export async function makeFolder(path: string): Promise<void> {
   try {
     await mkdir(path, { recursive: true, mode: 0o700 });
   } catch (error) {

@@ -27,11 +27,7 @@ export class Workplace {
     const place = await folders.place(context.owner, sessionKey(context));
     const { cwd: given } = settings;
     const cwd = typeof given === 'function' ? await given(query, context) : (given ?? place.folder);
-    const found = await stat(cwd).catch(() => undefined);
-    if (!found?.isDirectory())
-      throw new Error(
-        `The folder ${JSON.stringify(cwd)} of the option cwd does not exist. Make it, or correct its path.`,
-      );
+    await refuseMissingFolder(cwd);
     return new Workplace(folders, context, place, cwd);
   }
 
@@ -62,6 +58,15 @@ export class Workplace {
     const { owner, session } = this.context;
     if (!session) await this.folders.erase(owner, sessionKey(this.context));
   }
+}
+
+/** @throws {Error} there is no such folder */
+export async function refuseMissingFolder(cwd: string): Promise<void> {
+  const found = await stat(cwd).catch(() => undefined);
+  if (!found?.isDirectory())
+    throw new Error(
+      `The folder ${JSON.stringify(cwd)} of the option cwd does not exist. Make it, or correct its path.`,
+    );
 }
 
 /** Names the session of a run among those of its owner. A run without one is a session of its own. */
