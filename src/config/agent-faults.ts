@@ -9,6 +9,8 @@ interface Kind {
   required: VariableName[];
   /** How to set them. */
   advice: string;
+  /** What must be set instead where a variable is set. */
+  instead?: { given: VariableName; required: VariableName[]; advice: string };
   /** The names of all that belong to it. */
   own: RegExp;
 }
@@ -36,6 +38,7 @@ const KINDS: Kind[] = [
     agent: 'model',
     required: ['MODEL_BASE_URL', 'MODEL'],
     advice: 'Set both to name the model that answers.',
+    instead: { given: 'MODEL_PROVIDER', required: ['MODEL'], advice: 'Set it to the name of the model.' },
     own: /^(?:MODEL|MCP)(?:_|$)/,
   },
 ];
@@ -64,7 +67,9 @@ function isOf({ agent }: Kind): (agent: ServiceAgent) => boolean {
   return ({ environment }) => environment.AGENT === agent;
 }
 
-function missing({ agent, required, advice }: Kind, { name, environment }: ServiceAgent): string[] {
+function missing(kind: Kind, { name, environment }: ServiceAgent): string[] {
+  const { agent, instead } = kind;
+  const { required, advice } = instead && environment[instead.given] !== '' ? instead : kind;
   if (required.every((variable) => environment[variable] !== '')) return [];
   const who = name === undefined ? 'AGENT' : `The agent ${JSON.stringify(name)}`;
   const needed = required.map((variable) => prefixOf(name) + variable).join(' and ');

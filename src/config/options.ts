@@ -64,7 +64,8 @@ export function remoteOptions({ REMOTE_URL, REMOTE_HEADERS }: Environment) {
 /** The options of the agent `model`, without its MCP servers. */
 export function modelOptions(environment: Environment) {
   return {
-    baseUrl: environment.MODEL_BASE_URL,
+    provider: environment.MODEL_PROVIDER || undefined,
+    baseUrl: environment.MODEL_BASE_URL || undefined,
     model: environment.MODEL,
     apiKey: environment.MODEL_API_KEY || undefined,
     instructions: environment.MODEL_INSTRUCTIONS || undefined,

@@ -48,6 +48,10 @@ describe('The environment of the service', () => {
       ['AGENT is "model", which needs MODEL_BASE_URL and MODEL. Set both to name the model that answers.'],
     ],
     [
+      { AGENT: 'model', MODEL_PROVIDER: 'anthropic' },
+      ['AGENT is "model", which needs MODEL. Set it to the name of the model.'],
+    ],
+    [
       { AGENT: 'echo', MODEL: 'm', MCP_SERVERS: './mcp.json' },
       [
         'MODEL has no effect without AGENT=model. Set AGENT, or unset MODEL.',

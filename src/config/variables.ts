@@ -132,6 +132,7 @@ export const VARIABLES = {
   ...numbers(agent, OPTIONS.acp),
   REMOTE_URL: agent(secret(faultOfAddress), 'where the other service is', 'url'),
   REMOTE_HEADERS: agent(secret(faultOfHeaders), 'headers of every request, one in each line', undefined),
+  MODEL_PROVIDER: agent(text(), 'a [provider](agents.md#providers) with another interface', 'name'),
   MODEL_BASE_URL: agent(secret(faultOfAddress), 'where the endpoint is', 'url'),
   MODEL: agent(text(), 'the name of the model', 'name'),
   MODEL_API_KEY: agent(secret(faultOfKey), 'the credential for the endpoint', undefined),

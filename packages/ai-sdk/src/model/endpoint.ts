@@ -2,27 +2,37 @@ import { createOpenAICompatible } from '@ai-sdk/openai-compatible';
 import type { LanguageModel } from 'ai';
 import { guardedFetch } from './guarded-fetch.js';
 import type { ModelSettings } from './model-options.js';
+import { type Provider, providerOf } from './provider-package.js';
 import { readableAnswers } from './readable-answers.js';
 
-/** The endpoint of a model: any that has the interface of OpenAI's chat completions. */
-export class Endpoint {
-  readonly #provider: ReturnType<typeof createOpenAICompatible>;
+type EndpointSettings = Pick<ModelSettings, 'baseUrl' | 'model' | 'apiKey' | 'provider' | 'silenceMs'>;
 
-  constructor({ baseUrl, apiKey, silenceMs }: Pick<ModelSettings, 'baseUrl' | 'apiKey' | 'silenceMs'>) {
+/** The endpoint of a model: any that has the interface of OpenAI's chat completions, or that a provider package knows. */
+export class Endpoint {
+  readonly #provider: Provider;
+
+  /** @throws {TypeError} the package of the provider cannot be used */
+  constructor({ baseUrl, model, apiKey, provider, silenceMs }: EndpointSettings) {
     const secrets = apiKey === undefined ? [] : [apiKey];
-    this.#provider = createOpenAICompatible({
-      // Below this name the provider finds the signatures of Gemini's thoughts again, which Google wants back.
-      name: 'google',
-      baseURL: baseUrl.replace(/\/+$/, ''),
-      ...(apiKey && { apiKey }),
-      includeUsage: true,
-      fetch: readableAnswers(guardedFetch(impatientFetch(silenceMs), secrets), secrets),
-    });
+    const fetch = guardedFetch(impatientFetch(silenceMs), secrets);
+    const baseURL = baseUrl?.replace(/\/+$/, '');
+    const key = apiKey ? { apiKey } : {};
+    this.#provider =
+      provider === undefined
+        ? createOpenAICompatible({
+            // Below this name the provider finds the signatures of Gemini's thoughts again, which Google wants back.
+            name: 'google',
+            baseURL: baseURL!,
+            ...key,
+            includeUsage: true,
+            fetch: readableAnswers(fetch, secrets),
+          })
+        : providerOf(provider, model, { ...key, ...(baseURL !== undefined && { baseURL }), fetch });
   }
 
   /** @param name the model, as the endpoint has it */
   model(name: string): LanguageModel {
-    return this.#provider.chatModel(name);
+    return this.#provider.languageModel(name);
   }
 }
 

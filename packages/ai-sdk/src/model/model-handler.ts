@@ -84,8 +84,9 @@ export class ModelHandler extends AgentHandler implements OnApplicationShutdown 
       textOfFile: (part) => this.#textOf(part, context),
       restarts: RESTARTS,
     });
-    // DeepSeek refuses calls of earlier turns without the reasoning that came with them.
-    const run = new AiSdkRun(source, { ...options, showsReasoning: true }, context);
+    // DeepSeek refuses calls of earlier turns without the reasoning that came with them. Others want it signed, which it is no more.
+    const showsReasoning = this.settings.provider === undefined;
+    const run = new AiSdkRun(source, { ...options, showsReasoning }, context);
     const answer = run.envelopes(query);
     return missing.length === 0 ? answer : withLogs(missing, answer);
   }
@@ -124,7 +125,8 @@ export class ModelHandler extends AgentHandler implements OnApplicationShutdown 
 
 /**
  * Makes a handler that asks a model at an endpoint with the interface of OpenAI's chat completions: OpenAI, vLLM, Ollama,
- * llama.cpp, LiteLLM and others.
+ * llama.cpp, LiteLLM and others. With `provider`, it asks one that a provider package of the AI SDK knows: Anthropic, Google,
+ * Mistral and others.
  *
  * The model gets the parts of the query and the earlier turns of the session, and may call the tools of MCP servers, and those that
  * a caller brings (`kwargs.tools`) and executes. After each step there is a checkpoint, from which the run continues if its process
@@ -132,7 +134,8 @@ export class ModelHandler extends AgentHandler implements OnApplicationShutdown 
  *
  * @param options which model answers
  * @param environment variables of which MCP servers that are programs get `HOME`, `PATH` and the like. Default: none
- * @throws {TypeError} an option is not valid · {RangeError} a number is out of its range
+ * @throws {TypeError} an option is not valid, or the package of the provider is not installed or does not fit · {RangeError} a
+ * number is out of its range
  *
  * @example
  * QueryModule.forRoot({ handler: modelHandler({ baseUrl: 'http://127.0.0.1:11434/v1', model: 'llama3.2' }) });

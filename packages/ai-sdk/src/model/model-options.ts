@@ -10,15 +10,24 @@ import {
   TEMPERATURES,
 } from 'nest-agent-query/agents';
 import { type CallerTool, faultsOfTools } from './caller-tools.js';
+import { isProviderName } from './provider-package.js';
 import { checkMcpServers, type McpServerOptions } from './mcp-options.js';
 
 /** Which model answers, what it is told, and within which limits. */
 export interface ModelOptions {
-  /** Where the endpoint is: requests are sent to `{baseUrl}/chat/completions`. It begins with `https:` or `http:`. */
-  baseUrl: string;
+  /**
+   * The provider package of the AI SDK that speaks to the endpoint: `anthropic` is `@ai-sdk/anthropic`. It must be installed. 1 to
+   * 64 of a-z, 0-9 and `-`. Default: none, the endpoint has the interface of OpenAI's chat completions.
+   */
+  provider?: string | undefined;
+  /**
+   * Where the endpoint is. It begins with `https:` or `http:`. Requests are sent to `{baseUrl}/chat/completions`, or to where the
+   * provider puts them. Default: that of the provider; without one, it is required.
+   */
+  baseUrl?: string | undefined;
   /** The name of the model, as the endpoint has it. */
   model: string;
-  /** The credential for the endpoint. Default: none. */
+  /** The credential for the endpoint. Default: none, or the variable from which the package of the provider reads one. */
   apiKey?: string | undefined;
   /** What the model is told before the conversation. Default: nothing. */
   instructions?: string | undefined;
@@ -57,7 +66,8 @@ export interface ModelCall {
 
 /** The options with their defaults. */
 export interface ModelSettings extends Omit<ModelCall, 'tools'> {
-  baseUrl: string;
+  provider: string | undefined;
+  baseUrl: string | undefined;
   apiKey: string | undefined;
   kwargs: readonly ModelKwarg[];
   contextTokens: number;
@@ -69,6 +79,7 @@ export interface ModelSettings extends Omit<ModelCall, 'tools'> {
 }
 
 const MEMBERS: Record<keyof ModelOptions, true> = {
+  provider: true,
   baseUrl: true,
   model: true,
   apiKey: true,
@@ -90,8 +101,13 @@ const INSTRUCTIONS_LENGTH = 64 * 1024;
 /** @throws {TypeError} an option is not valid or unknown · {RangeError} a number is out of its range */
 export function modelSettings(options: ModelOptions): ModelSettings {
   refuseUnknown('modelHandler', options, MEMBERS);
-  const { baseUrl, model, apiKey, instructions, temperature, maxOutputTokens, contextTokens } = options;
-  if (!URL.canParse(baseUrl) || !/^https?:$/.test(new URL(baseUrl).protocol))
+  const { provider, baseUrl, model, apiKey, instructions, temperature, maxOutputTokens, contextTokens } =
+    options;
+  if (provider !== undefined && !isProviderName(provider))
+    throw new TypeError(
+      `ModelOptions.provider is ${JSON.stringify(provider)}; it must be a name such as "anthropic", of a-z, 0-9 and -.`,
+    );
+  if (!isAddress(baseUrl) && !(baseUrl === undefined && provider !== undefined))
     throw new TypeError('ModelOptions.baseUrl must begin with https: or http:.');
   if (typeof model !== 'string' || model === '')
     throw new TypeError('ModelOptions.model must be a name that is not empty.');
@@ -105,6 +121,7 @@ export function modelSettings(options: ModelOptions): ModelSettings {
   const mcpServers = options.mcpServers ?? {};
   checkMcpServers(mcpServers);
   return {
+    provider,
     baseUrl,
     model,
     apiKey,
@@ -119,6 +136,10 @@ export function modelSettings(options: ModelOptions): ModelSettings {
     retries: options.retries ?? MODEL_NUMBERS.retries.value,
     silenceMs: options.silenceMs ?? MODEL_NUMBERS.silenceMs.value,
   };
+}
+
+function isAddress(value: unknown): boolean {
+  return typeof value === 'string' && URL.canParse(value) && /^https?:$/.test(new URL(value).protocol);
 }
 
 /** A rule for a kwarg: the rest of a sentence, and whether a value keeps it. */
