@@ -1,13 +1,14 @@
-import { Buffer } from 'node:buffer';
-
-const NEWLINE = 0x0a;
+import type { Buffer } from 'node:buffer';
+import { StringDecoder } from 'node:string_decoder';
 
 /** Cuts bytes into lines. */
 export class JsonLines {
-  #parts: Buffer[] = [];
+  readonly #decoder = new StringDecoder('utf8');
+  /** The beginning of a line whose end has not arrived. */
+  #parts: string[] = [];
   #length = 0;
 
-  /** @param lineLength the most bytes of a line */
+  /** @param lineLength the most characters (UTF-16 code units) of a line */
   constructor(private readonly lineLength: number) {}
 
   /**
@@ -16,31 +17,32 @@ export class JsonLines {
    * @throws {RangeError} a line is too long, also one whose end has not arrived. Nothing of it is kept
    */
   add(bytes: Buffer, onLine: (line: string) => void): void {
+    // To decode all lines at once takes a fraction of the time that each alone would take.
+    const text = this.#decoder.write(bytes);
     let from = 0;
-    for (let end = bytes.indexOf(NEWLINE); end >= 0; end = bytes.indexOf(NEWLINE, from)) {
-      const line = this.#completed(bytes, from, end);
+    for (let end = text.indexOf('\n'); end >= 0; end = text.indexOf('\n', from)) {
+      const line = this.#completed(text.slice(from, end));
       from = end + 1;
       onLine(line);
     }
-    if (from < bytes.length) this.#keep(bytes.subarray(from));
+    if (from < text.length) this.#keep(text.slice(from));
   }
 
-  #completed(bytes: Buffer, from: number, end: number): string {
-    // Most lines are complete in the bytes that have arrived: these are not copied.
-    if (this.#length === 0 && end - from <= this.lineLength) return bytes.toString('utf8', from, end);
-    this.#keep(bytes.subarray(from, end));
-    const line = Buffer.concat(this.#parts).toString('utf8');
+  #completed(part: string): string {
+    if (this.#parts.length === 0 && part.length <= this.lineLength) return part;
+    this.#keep(part);
+    const line = this.#parts.join('');
     this.#parts = [];
     this.#length = 0;
     return line;
   }
 
-  #keep(part: Buffer): void {
+  #keep(part: string): void {
     this.#length += part.length;
     this.#parts.push(part);
     if (this.#length <= this.lineLength) return;
     this.#parts = [];
     this.#length = 0;
-    throw new RangeError(`The agent wrote a line of more than ${this.lineLength} bytes.`);
+    throw new RangeError(`The agent wrote a line of more than ${this.lineLength} characters.`);
   }
 }

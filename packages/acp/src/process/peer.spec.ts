@@ -105,12 +105,15 @@ describe('The peer of an agent', () => {
   it('closes at a line that is too long, and hands over nothing more', async () => {
     const peer = peerOf({ lineLength: 100 });
     const answer = peer.request('m', {});
-    input.write(line({ method: 'before' }));
+    // Characters count, not bytes.
+    input.write(line({ method: 'before', params: '€'.repeat(40) }));
     input.write('x'.repeat(101));
-    await expect(answer).rejects.toThrow(new RangeError('The agent wrote a line of more than 100 bytes.'));
+    await expect(answer).rejects.toThrow(
+      new RangeError('The agent wrote a line of more than 100 characters.'),
+    );
     input.write(`\n${line({ method: 'after' })}`);
     await expect(peer.request('m', {})).rejects.toThrow(RangeError);
-    expect(seen).toEqual([['told', 'before', undefined]]);
+    expect(seen).toEqual([['told', 'before', '€'.repeat(40)]]);
   });
 
   it('closes when the other side does not read', async () => {

@@ -38,8 +38,8 @@ export class Peer {
   #close!: () => void;
 
   /**
-   * @param limits `lineLength`: the most bytes of a line, and of what the other side has not read yet when more is sent. Beyond either
-   * the connection closes
+   * @param limits `lineLength`: the most characters of a line, and the most bytes that the other side has not read yet when more is
+   * sent. Beyond either the connection closes
    */
   constructor(
     private readonly io: { input: Readable; output: Writable },

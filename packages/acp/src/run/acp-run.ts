@@ -67,7 +67,9 @@ export class AcpRun {
     let isClean = false;
     try {
       this.#workplace = await Workplace.of(settings, folders, this.query, this.context);
-      yield* this.#answer(this.#workplace, recorded);
+      // One generator hands over each envelope, and all others whole batches: each `yield` costs as much as the parsing of a delta.
+      for await (const batch of this.#answer(this.#workplace, recorded))
+        for (const envelope of batch) yield envelope;
       isClean = session !== undefined && settings.keepMs > 0;
     } catch (error) {
       // A run that was stopped ends here: nobody waits for a failure.
@@ -89,16 +91,16 @@ export class AcpRun {
   }
 
   /** Prompts the agent until there is nothing more to say, and again where its process was lost while it asked. */
-  async *#answer(workplace: Workplace, earlier: RecordedAnswer[]): AsyncGenerator<Envelope> {
+  async *#answer(workplace: Workplace, earlier: RecordedAnswer[]): AsyncGenerator<Envelope[]> {
     const { settings } = this.services;
     let isLost = this.#state.agentSession !== '';
     let recorded = earlier;
     for (let losses = 0; ; losses++) {
-      yield* this.#calls.lost();
+      yield this.#calls.lost();
       const opening = await this.#open(workplace, isLost);
-      yield* opening.notes;
+      yield opening.notes;
       const prompt = await this.#prompt(workplace, opening, isLost, recorded);
-      yield* prompt.notes;
+      yield prompt.notes;
       const lost = yield* this.#converse(workplace, prompt.blocks, recorded);
       if (!lost) return;
       if (settings.resumeText === null) throw notResumed();
@@ -152,7 +154,7 @@ export class AcpRun {
     workplace: Workplace,
     first: object[],
     recorded: RecordedAnswer[],
-  ): AsyncGenerator<Envelope, RecordedAnswer[] | undefined> {
+  ): AsyncGenerator<Envelope[], RecordedAnswer[] | undefined> {
     const { settings } = this.services;
     const { agent } = this.#living!;
     this.#state.agentSession = agent.session!;
@@ -176,7 +178,7 @@ export class AcpRun {
   async *#turn(
     blocks: object[],
     permissions: Permissions,
-  ): AsyncGenerator<Envelope, RecordedAnswer[] | undefined> {
+  ): AsyncGenerator<Envelope[], RecordedAnswer[] | undefined> {
     const { signal } = this.context;
     const { agent } = this.#living!;
     const { remarks } = this.services.settings;
@@ -184,7 +186,7 @@ export class AcpRun {
     const { turn, answer } = agent.prompt(blocks, translation);
     for (;;) {
       if (!turn.hasNews) await turn.news();
-      for (const envelope of turn.take()) yield this.#noted(envelope);
+      yield this.#noted(turn.take());
       signal.throwIfAborted();
       if (turn.isAsking) {
         const lost = yield* this.#asked(turn, permissions);
@@ -196,26 +198,26 @@ export class AcpRun {
     return undefined;
   }
 
-  async *#asked(turn: Turn, permissions: Permissions): AsyncGenerator<Envelope, RecordedAnswer[]> {
+  async *#asked(turn: Turn, permissions: Permissions): AsyncGenerator<Envelope[], RecordedAnswer[]> {
     const { signal } = this.context;
     await wait(TOGETHER_MS, undefined, { signal });
     // What was said before a question comes before it.
-    for (const envelope of turn.take()) yield this.#noted(envelope);
+    yield this.#noted(turn.take());
     this.#state.open = this.#calls.ids;
     return permissions.answer(turn, turn.takeAsked(QUESTIONS));
   }
 
-  async *#ended(translation: Translation, answer: Promise<unknown>): AsyncGenerator<Envelope> {
+  async *#ended(translation: Translation, answer: Promise<unknown>): AsyncGenerator<Envelope[]> {
     let response: unknown;
     try {
       response = await answer;
     } catch (error) {
       const failed = translation.failed(await withEnd(error, this.#living!.process));
-      for (const envelope of failed.envelopes) yield this.#noted(envelope);
+      yield this.#noted(failed.envelopes);
       throw failed.error;
     }
     const { envelopes, end } = translation.ended(response);
-    for (const envelope of envelopes) yield this.#noted(envelope);
+    yield this.#noted(envelopes);
     if (end !== 'completed') throw end;
   }
 
@@ -248,9 +250,9 @@ export class AcpRun {
     }
   }
 
-  #noted(envelope: Envelope): Envelope {
-    this.#calls.note(envelope);
-    return envelope;
+  #noted(envelopes: Envelope[]): Envelope[] {
+    for (const envelope of envelopes) this.#calls.note(envelope);
+    return envelopes;
   }
 
   #log(line: string): void {

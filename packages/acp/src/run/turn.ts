@@ -131,7 +131,7 @@ export class Turn {
 
   #tell(envelopes: Envelope[]): void {
     if (this.#isStopping || envelopes.length === 0) return;
-    this.#envelopes.push(...envelopes);
+    for (const envelope of envelopes) this.#envelopes.push(envelope);
     if (this.#envelopes.length >= HELD && !this.#isPaused) {
       this.#isPaused = true;
       this.peer.pause();

@@ -9,7 +9,8 @@ const MOST_LENGTH = 64 * 1024;
  */
 export class RepeatedText {
   #id: string | undefined;
-  #text = '';
+  /** The text of this message; undefined if it is too long, or has no id. */
+  #text: string | undefined;
   /** The text of the message before, while this one may repeat it. */
   #before: string | undefined;
 
@@ -19,13 +20,15 @@ export class RepeatedText {
    */
   repeats(id: string | undefined, text: string): boolean {
     if (id !== this.#id) {
-      const mayRepeat = id !== undefined && this.#id !== undefined && this.#text.length >= LEAST_LENGTH;
+      const mayRepeat = id !== undefined && this.#text !== undefined && this.#text.length >= LEAST_LENGTH;
       this.#before = mayRepeat ? this.#text : undefined;
       this.#id = id;
-      this.#text = '';
+      this.#text = id === undefined ? undefined : '';
     }
-    this.#text = this.#text.length + text.length > MOST_LENGTH ? '' : this.#text + text;
-    if (this.#before === undefined || this.#text.length < this.#before.length) return false;
+    if (this.#text === undefined) return false;
+    this.#text = this.#text.length + text.length > MOST_LENGTH ? undefined : this.#text + text;
+    if (this.#before === undefined || this.#text === undefined || this.#text.length < this.#before.length)
+      return false;
     const isRepeated = this.#text.startsWith(this.#before);
     this.#before = undefined;
     return isRepeated;
@@ -34,7 +37,7 @@ export class RepeatedText {
   /** Something else was sent: the message had an end. */
   interrupted(): void {
     this.#id = undefined;
-    this.#text = '';
+    this.#text = undefined;
     this.#before = undefined;
   }
 }

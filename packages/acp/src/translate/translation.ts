@@ -107,9 +107,11 @@ export class Translation {
 
   #said(update: Record<string, unknown>): Envelope[] {
     const { content, messageId, _meta: meta } = update;
+    const said = this.#saidContent(membersOf(content), textIn(messageId), update);
+    if (meta === undefined) return said;
     const used = usageOfChunk(meta);
     if (used.length > 0) this.#hasUsage = true;
-    return [...this.#saidContent(membersOf(content), textIn(messageId), update), ...used];
+    return [...said, ...used];
   }
 
   #saidContent(
