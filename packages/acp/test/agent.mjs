@@ -80,6 +80,8 @@ wire.on('session/prompt', async ({ sessionId, prompt }) => {
     return await turn.answer(prompt);
   } finally {
     turns.delete(sessionId);
+    // The answer is sent before.
+    setImmediate(() => turn.afterwards.forEach((each) => void each()));
   }
 });
 

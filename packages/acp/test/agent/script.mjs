@@ -96,5 +96,5 @@ export const VERBS = {
   /** A child session asks, and nobody waits for the answer. */
   abandon: (turn, command) => void turn.calls.run([command], 'child-2'),
   /** A permission that comes when the prompt is answered. */
-  after: (turn, command) => void setTimeout(() => void turn.calls.run([command]), 20),
+  after: (turn, command) => void turn.afterwards.push(() => turn.calls.run([command])),
 };

@@ -10,6 +10,8 @@ export class Turn {
   #count = 0;
   signal = this.#controller.signal;
   stopReason = 'end_turn';
+  /** What is done when the prompt is answered. */
+  afterwards = [];
 
   constructor(wire, session) {
     this.wire = wire;
