@@ -1599,6 +1599,11 @@ export const PROMISES = {
     sentence:
       'AGENT=model streams what a model at an endpoint with the interface of chat completions answers, and its usage.',
   },
+  'model.provider': {
+    section: 'service',
+    sentence:
+      'With MODEL_PROVIDER, AGENT=model asks the endpoint of a provider package of the AI SDK. Without one that fits, the service says what to install.',
+  },
   'model.tools': {
     section: 'service',
     sentence:

@@ -24,6 +24,9 @@ const TIMED_OUT = /^(?:ETIMEDOUT|UND_ERR_(?:HEADERS|BODY)_TIMEOUT)$/;
 /** Errors of frameworks that say that a response is not what the interface of the endpoint is. */
 const UNREADABLE = /JSONParseError|TypeValidationError|InvalidResponseData|EmptyResponseBody/;
 
+/** Errors of providers that find neither an option nor a variable with what they need. */
+const UNCONFIGURED = /LoadAPIKeyError|LoadSettingError/;
+
 /**
  * What the failure of a model means for the run, as the caller may read it. The operator's log gets the cause.
  *
@@ -110,6 +113,11 @@ function ofContent({ text, names, status }: ErrorFacts): Failure | undefined {
     return [
       'handler_failed',
       'The endpoint of the model sent an answer that cannot be read. The service has logged the cause.',
+    ];
+  if (names.some((name) => UNCONFIGURED.test(name)))
+    return [
+      'handler_failed',
+      'The service has no credential or no address for the endpoint of the model. Its operator must look at the log.',
     ];
   if (QUOTA_USED_UP.test(text)) return USED_UP;
   if (TOO_MANY.test(text)) return TOO_FAST;
