@@ -1,6 +1,6 @@
 import { createOpenAICompatible } from '@ai-sdk/openai-compatible';
 import type { LanguageModel } from 'ai';
-import { guardedFetch } from './guarded-fetch.js';
+import { guardedFetch, withoutPages } from './guarded-fetch.js';
 import type { ModelSettings } from './model-options.js';
 import { type Provider, providerOf } from './provider-package.js';
 import { readableAnswers } from './readable-answers.js';
@@ -27,7 +27,11 @@ export class Endpoint {
             includeUsage: true,
             fetch: readableAnswers(fetch, secrets),
           })
-        : providerOf(provider, model, { ...key, ...(baseURL !== undefined && { baseURL }), fetch });
+        : providerOf(provider, model, {
+            ...key,
+            ...(baseURL !== undefined && { baseURL }),
+            fetch: withoutPages(fetch, secrets),
+          });
   }
 
   /** @param name the model, as the endpoint has it */

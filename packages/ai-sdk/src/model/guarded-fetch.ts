@@ -18,3 +18,20 @@ export function guardedFetch(fetch: typeof globalThis.fetch, secrets: readonly s
     throw new TypeError(withoutSecrets(`It redirects to ${to}, which is not followed.`, secrets));
   };
 }
+
+/**
+ * The same `fetch`, which fails where a successful response is a page of HTML: providers read such a page as a stream without
+ * events, which looks like one that was cut.
+ *
+ * @param secrets keys, which the log must not have
+ */
+export function withoutPages(fetch: typeof globalThis.fetch, secrets: readonly string[]): typeof fetch {
+  return async (input, init) => {
+    const response = await fetch(input, init);
+    if (!response.ok || !/^text\/html\b/i.test(response.headers.get('Content-Type') ?? '')) return response;
+    const text = response.body ? await beginningOf(response.body.getReader()) : '';
+    const error = new Error(`It answered with a page: ${withoutSecrets(text, secrets)}`);
+    error.name = 'InvalidResponseDataError';
+    throw error;
+  };
+}

@@ -91,6 +91,8 @@ describe('The service with MODEL_PROVIDER', () => {
     endpoint.answers((response) => void response.writeHead(307, { Location: `${endpoint.url}/other` }).end());
     expect(await (await ask(service.url, 'Hello')).whole()).toContain('handler_failed');
     expect(endpoint.requests).not.toContain('POST /other');
+    endpoint.answers((response) => void response.writeHead(200, { 'Content-Type': 'text/html' }).end('<p>'));
+    expect(await (await ask(service.url, 'Hello')).whole()).toContain('sent an answer that cannot be read');
     endpoint.answers(() => undefined);
     expect(await (await ask(service.url, 'Hello')).whole()).toContain('was silent for too long');
   });
