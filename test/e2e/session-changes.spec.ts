@@ -122,7 +122,7 @@ describeOnOneAdapter('A session that changes, on %s', (adapter) => {
     await start(undefined, (session) => void erased.push([session, agent.calls.length]));
     await answer('s', '1', { 'x-caller': 'ann' });
     await answer('s', 'one', { 'x-caller': 'ann', 'session-after': '0' });
-    expect(erased).toEqual([[{ owner: 'ann', id: 's' }, 1]]);
+    expect(erased).toEqual([[{ owner: 'ann', id: 's', goesOn: true }, 1]]);
   });
 
   it(promise('session.fork'), async () => {

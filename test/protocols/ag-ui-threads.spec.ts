@@ -127,7 +127,7 @@ describeOnOneAdapter('A thread of AG-UI on %s', (adapter) => {
     await reply.until('Hello');
     await (await post(other, input('b'), { 'x-caller': 'ann' })).whole();
     await (await post(other, input('c'), { 'x-caller': 'ann' })).whole();
-    const erased = { owner: 'ann', id: 't' };
+    const erased = { owner: 'ann', id: 't', goesOn: true };
     expect(told).toEqual([['begins', 0], 'stops', erased, ['begins', 0], erased, ['begins', 0]]);
     await other.close();
   });

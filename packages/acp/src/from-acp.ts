@@ -54,10 +54,14 @@ class AcpHandler extends AgentHandler {
     return this.#services.pool.close();
   }
 
-  /** Removes what the agent has of the session, and what it has of the owner with the last one. */
-  override async sessionErased({ owner, id }: SessionRef): Promise<void> {
+  /**
+   * Removes what the agent has of the session, and what it has of the owner with the last one. Of a session that goes on the files
+   * stay: they are the work of the user.
+   */
+  override async sessionErased({ owner, id, goesOn }: SessionRef): Promise<void> {
     const { pool, folders } = this.#services;
     await pool.end(poolKey(owner, id), (living) => living.erase());
-    await folders.erase(owner, sessionName(id));
+    if (goesOn) await folders.forget(owner, sessionName(id));
+    else await folders.erase(owner, sessionName(id));
   }
 }

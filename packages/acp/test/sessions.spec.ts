@@ -146,6 +146,18 @@ describe('A session of an agent of ACP', () => {
     await handler.sessionErased?.({ owner: 'ann', id: 's' });
   });
 
+  it('keeps the files of its folder, and not its conversation, when a query replaces turns', async () => {
+    const handler = scripted.handler('', { keepMs: 60_000 });
+    await turn(handler, ['write note x', 'say The secret is 7']);
+    await handler.sessionErased?.({ owner: 'ann', id: 's', goesOn: true });
+    expect(scripted.processes).toEqual([]);
+    turns = [];
+    const { envelopes } = await turn(handler, ['read note', 'tell prompts']);
+    expect(toldBy(envelopes)).toEqual(['DO read note\nDO tell prompts']);
+    expect(JSON.stringify(dataOf(envelopes, 'tool_result'))).not.toContain('is not there');
+    await handler.sessionErased?.({ owner: 'ann', id: 's' });
+  });
+
   it('is told a query whose file is a text', async () => {
     const envelopes: Envelope[] = (await answerOf(scripted.handler(), ['tell blocks'])).envelopes;
     expect(toldBy(envelopes)).toEqual([{ type: 'text', text: 'DO tell blocks' }]);

@@ -169,6 +169,8 @@ export type HandlerAnswer = Observable<Envelope> | AsyncIterable<Envelope>;
 export interface SessionRef {
   owner: string;
   id: string;
+  /** Of `sessionErased`: true if the session goes on, because a query has replaced turns of it. Absent if all of it is erased. */
+  goesOn?: boolean;
 }
 
 /**

@@ -107,7 +107,7 @@ export class Admissions {
         // Of the turns that are gone, the handler may remember something. Of a run that is still there, its end tells.
         const isStopping = admitted.ahead.some(({ id }) => id === replaces);
         if (afterTurn !== undefined || (replaces !== undefined && !isStopping))
-          await this.services.tellErased({ owner, id: asked.sessionId! });
+          await this.services.tellErased({ owner, id: asked.sessionId!, goesOn: true });
         if (admitted.superseded) this.processes.resolved({ ...admitted.superseded, isReady: true });
         runner.observation.admitted(admitted.run, query);
         if (bringsFiles && isForRunOnly) files.keepBeside(runner.id, query);

@@ -41,6 +41,11 @@ export class Folders {
     return place;
   }
 
+  /** What is known of the agent's session is of the past; the files stay. @throws the system's error */
+  async forget(owner: string, session: string): Promise<void> {
+    await rm(this.#placeOf(owner, session).record, { force: true });
+  }
+
   /** Removes what a session has; and what its owner has, with the last session. @throws the system's error */
   async erase(owner: string, session: string): Promise<void> {
     const { folder, record } = this.#placeOf(owner, session);

@@ -264,7 +264,7 @@ export class Runner implements LiveRun {
     // Before the run begins that takes its place.
     if (finished?.isReplaced) {
       const { owner, sessionId } = observed(finished.run);
-      await services.tellErased({ owner, id: sessionId! });
+      await services.tellErased({ owner, id: sessionId!, goesOn: true });
     }
     this.events.finished(this, isHandedOver ? this.#record : finished?.next);
     this.#resolveEnded(finished && { run: finished.run, stopped });
