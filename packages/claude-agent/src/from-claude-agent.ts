@@ -64,8 +64,10 @@ class ClaudeAgentHandler<K extends object> extends AgentHandler<K> {
     yield* new ClaudeRun(place, this.#processes, this.#settings, query, context, claude).envelopes();
   }
 
-  override async sessionErased({ owner, id }: SessionRef): Promise<void> {
-    await new Place(this.#settings.directory, { owner, id: `session ${id}` }).remove();
+  /** Of a session that goes on the files stay: they are the work of the user. */
+  override async sessionErased({ owner, id, goesOn }: SessionRef): Promise<void> {
+    const place = new Place(this.#settings.directory, { owner, id: `session ${id}` });
+    await (goesOn ? place.forget() : place.remove());
   }
 
   #clean(): Promise<void> {

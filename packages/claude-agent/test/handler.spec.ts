@@ -164,6 +164,18 @@ describe('The handler of the Claude Agent SDK', () => {
     ]);
   });
 
+  it('keeps the files of a session when a query replaces turns, and removes them with the session', async () => {
+    const { handler } = handlerOf([says('Hello')]);
+    await answer(handler, await contextOf({ sessionId: 's' }));
+    const works = async () =>
+      (await readdir(directory, { recursive: true })).filter((path) => /sessions\/[^/]+\/work$/.test(path));
+    const session = { owner: 'anonymous', id: 's' };
+    await handler.sessionErased?.({ ...session, goesOn: true });
+    expect((await works()).length).toBe(1);
+    await handler.sessionErased?.(session);
+    expect(await works()).toEqual([]);
+  });
+
   it('ends as interrupted if the conversation of a call that waits is lost', async () => {
     const parked = parking(await contextOf({ sessionId: 's' }));
     await answer(handlerOf([bash]).handler, parked);
