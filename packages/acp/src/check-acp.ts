@@ -48,9 +48,7 @@ export async function checkAcp(options: AcpOptions): Promise<void> {
 }
 
 function whatFailed(error: unknown): string {
-  const { name, message, code, syscall } = error as NodeJS.ErrnoException;
-  if (code === 'ENOENT' && syscall?.startsWith('spawn'))
-    return 'There is no such program. Install it, or correct its name or path.';
+  const { name, message } = error as Error;
   if (name === 'TimeoutError') return `The agent did not answer "initialize" within ${START_MS / 1_000} s.`;
   if (error instanceof PeerClosed) return 'The agent ended before it had answered "initialize".';
   return message;

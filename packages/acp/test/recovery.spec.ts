@@ -94,7 +94,7 @@ describe('A run of an agent of ACP', () => {
     await expect(checkAcp(scripted.options())).resolves.toBeUndefined();
     await expect(checkAcp(scripted.options('dead=3;stderr=no key'))).rejects.toThrow(/ended.*no key/s);
     await expect(checkAcp({ ...scripted.options(), command: 'no-such-agent' })).rejects.toThrow(
-      'no such program',
+      'There is no program "no-such-agent". Install it, or correct its name or path.',
     );
     await expect(checkAcp(scripted.options('version=2'))).rejects.toThrow('version 2');
   });

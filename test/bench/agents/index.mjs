@@ -5,7 +5,7 @@ import { linesOf } from '../programs.mjs';
 const PACKAGES = resolve(import.meta.dirname, '../../../packages');
 
 /** Each compares one or more kinds of agents with the framework, the program or the service behind them, in one process or run. */
-const PROGRAMS = ['adapters', 'model', 'command', 'remote'];
+const PROGRAMS = ['adapters', 'model', 'command', 'remote', 'acp'];
 
 /**
  * Measures what agents cost: events a second that a caller gets, and those of the framework, the program or the service behind
@@ -15,7 +15,7 @@ const PROGRAMS = ['adapters', 'model', 'command', 'remote'];
  */
 export async function measureAgents() {
   await withPackages(PACKAGES);
-  const adapters = ['langgraph', 'mastra', 'openai-agents'];
+  const adapters = ['langgraph', 'mastra', 'openai-agents', 'acp'];
   const builds = adapters.map((name) => `${PACKAGES}/${name}/tsconfig.build.json`);
   await run('npx', ['tsc', '-b', ...builds], { cwd: PACKAGES });
   const lines = [];
