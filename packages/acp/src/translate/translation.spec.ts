@@ -51,6 +51,25 @@ describe('The texts of an agent', () => {
     });
   });
 
+  it.each([
+    // copilot 1.0.102
+    [
+      'Authentication failed with provider at http://10.0.0.1/v1 (HTTP 401).\n  Check your KEY.',
+      'handler_failed',
+    ],
+    ['Failed to get response from the AI model; retried 5 times Last error: 500 The model.', 'unavailable'],
+    ['Failed to get response from the AI model; retried 5 times Last error: 429 The model.', 'rate_limited'],
+  ])('are no answer where Copilot says in it that the model has failed: %s', (words, code) => {
+    const translation = new Translation(SETTINGS);
+    const update = (said: string) => translation.update({ sessionId: 'own', update: chunk(said) });
+    const repeats = 'Info: Request failed due to a transient API error. Retrying...';
+    expect(update(repeats)).toEqual([{ type: 'log', data: { message: repeats } }]);
+    expect(update(`Error: ${words}`)).toEqual([]);
+    const { end } = translation.ended({ stopReason: 'end_turn' });
+    expect(end).toMatchObject({ code, detail: expect.not.stringContaining('10.0.0.1') as string });
+    expect(told([chunk(`The text "Error: ${words}" is an error.`)])).toMatchObject([{ type: 'message' }]);
+  });
+
   it('are marked if a further message says them again, and nothing stands between', () => {
     const again = { type: 'log', data: { message: expect.stringContaining('again') as string } };
     const first = chunk('The capital of France', { messageId: 'm1' });

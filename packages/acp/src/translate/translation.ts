@@ -5,7 +5,7 @@ import type { KnownCall } from './known-call.js';
 import { membersOf, textIn } from './members.js';
 import { noteOf } from './notes.js';
 import { planOf } from './plans.js';
-import { isRemark } from './remarks.js';
+import { remarkOf } from './remarks.js';
 import { RepeatedText } from './repeated-text.js';
 import { noteOfEnd } from './stop-reasons.js';
 import { ToolCalls } from './tool-calls.js';
@@ -122,7 +122,7 @@ export class Translation {
     const { type, text } = content;
     if (type !== 'text') return contentEnvelopes(content, ++this.#files);
     if (typeof text !== 'string' || text === '') return [];
-    const remark = this.settings.remarks?.(text, update) ?? (isRemark(update['_meta']) ? 'log' : undefined);
+    const remark = this.settings.remarks?.(text, update) ?? remarkOf(text, update['_meta']);
     if (remark === 'log') return [log(text.trim())];
     if (remark === 'error') this.#error ??= text;
     if (remark !== undefined) return [];
