@@ -19,6 +19,12 @@ export const AGENTS: readonly RealAgent[] = [
     packageName: '@agentclientprotocol/claude-agent-acp',
     isFurther: true,
   },
+  {
+    key: 'claude-sdk',
+    name: 'Claude Agent SDK',
+    packageName: '@anthropic-ai/claude-agent-sdk',
+    isFurther: true,
+  },
   { key: 'copilot', name: 'Copilot CLI', packageName: '@github/copilot', isFurther: true },
   {
     key: 'opencode',

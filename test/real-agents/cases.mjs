@@ -4,7 +4,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { markedProcesses } from './processes.mjs';
 import { FollowedQuery } from './query.mjs';
 
-/** How long an agent may repeat a request that fails. */
+/** How long an agent may repeat a request that fails, from its first one on: agents that are started at once take long to start. */
 const REPEATS_MS = 40_000;
 
 /** How long an acknowledged end may take until the last process is gone from the list of the system. */
@@ -37,16 +37,32 @@ export const CASES = {
 
   async approve(bench) {
     const { query, before, file } = await approved(bench, 'approve');
-    if (query.of('input_required').length === 0) return 'unasked';
+    if (query.of('input_required').length === 0) return (await linesIn(file)) > 0 ? 'unasked' : 'no';
     return before === 0 && (await linesIn(file)) === 1 ? 'once' : 'no';
   },
 
   async decline(bench) {
     const file = join(bench.folder, 'decline.txt');
     const query = await ask(bench, `DO run echo executed >> ${file}`);
+    await query.until(({ open }) => open.length > 0, 'question');
     await query.answerAll(false);
     if ((await linesIn(file)) > 0) return 'executed';
     return query.text.includes('The tool said') ? 'goes on' : 'ends';
+  },
+
+  async edit(bench) {
+    const [old, changed] = ['old', 'changed'].map((name) => join(bench.folder, `edit-${name}.txt`));
+    const query = await ask(bench, `DO run echo executed >> ${old}`);
+    const [request] = await query.until(({ open }) => open.length > 0 && open, 'question');
+    if (request.editable !== true) {
+      await query.answerAll(false);
+      return 'cannot';
+    }
+    await query.answer(request, true, {
+      arguments: { ...request.arguments, command: `echo executed >> ${changed}` },
+    });
+    await query.answerAll(true);
+    return (await linesIn(old)) === 0 && (await linesIn(changed)) === 1 ? 'changed' : 'no';
   },
 
   async answering(bench) {
@@ -62,10 +78,10 @@ export const CASES = {
   },
 
   async executing(bench) {
-    const query = await ask(bench, `DO run ${SLEEP}`);
+    const query = await ask(bench, `DO run node -e '${WAITS}'`);
     const [request] = await query.until(({ open }) => open.length > 0 && open, 'question');
     await query.answer(request, true);
-    await untilProcesses(bench, (all) => all.some(({ command }) => command.includes(SLEEP)));
+    await untilProcesses(bench, (all) => all.some(({ command }) => command.includes(WAITS)));
     return cancelled(bench, query);
   },
 
@@ -125,7 +141,9 @@ export async function leftOf(bench) {
   return left instanceof Error ? 'processes' : 'nothing';
 }
 
-const SLEEP = 'sleep 3217';
+/** What a command does that goes on: agents refuse a mere `sleep`, and execute `tail` unasked. */
+const WAITS = 'setTimeout(Object, 3217000)';
+
 let sessions = 0;
 
 function nameOf(purpose) {
@@ -154,6 +172,7 @@ async function cancelled(bench, query) {
 
 async function failed(bench, text) {
   const query = await ask(bench, text);
+  await query.until(({ end }) => end || bench.model.hasSeen(text), 'request to the model');
   const end = await query.until((one) => one.end, 'end', REPEATS_MS).catch(() => undefined);
   if (!end) await cancelOf(bench, query);
   const times = query.text.split('This is cut in').length - 1;

@@ -47,6 +47,14 @@ export const COLUMNS: Record<string, Column> = {
       executed: 'it is executed',
     },
   },
+  edit: {
+    heading: 'Edit',
+    words: {
+      changed: 'the person changes the command; the changed one is executed once, and the first one is not',
+      cannot: 'the question does not let a person change it',
+      no: 'the first one is executed, or none',
+    },
+  },
   answering: { heading: 'Cancel: answering', words: CANCEL },
   asking: { heading: 'Cancel: asking', words: CANCEL },
   executing: { heading: 'Cancel: command', words: CANCEL },

@@ -34,6 +34,12 @@ export class Model {
     return `http://127.0.0.1:${this.#server.address().port}`;
   }
 
+  /** Whether it was asked with this order as the newest one. */
+  hasSeen(text) {
+    const newest = this.requests.map(({ orders }) => orders.at(-1));
+    return newest.some((order) => order && `DO ${order.verb} ${order.argument}`.trim() === text);
+  }
+
   stop() {
     this.#server.closeAllConnections();
     return new Promise((resolve) => this.#server.close(resolve));

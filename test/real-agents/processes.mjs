@@ -1,6 +1,8 @@
 import { readdir, readFile } from 'node:fs/promises';
 import process from 'node:process';
 
+const MEBIBYTE = 1024 * 1024;
+
 /** A variable by which processes of one agent, and of all that it has started, are found. */
 export const MARK = 'REAL_AGENTS_MARK';
 
@@ -13,6 +15,9 @@ export async function markedProcesses(mark) {
   const found = await Promise.all(pids.map((pid) => marked(pid, mark)));
   return found.filter(Boolean);
 }
+
+/** How many MB these processes take together. */
+export const memoryOf = (processes) => processes.reduce((sum, { bytes }) => sum + bytes, 0) / MEBIBYTE;
 
 /** Ends what a service has left that failed to do it. */
 export async function endProcesses(mark) {

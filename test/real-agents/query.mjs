@@ -74,9 +74,10 @@ export class FollowedQuery {
     }
   }
 
-  /** Answers an approval, or chooses the first option of an input that a person would choose for it. */
-  async answer({ id, kind, schema }, approved) {
-    const value = kind === 'approval' ? { approved } : schema.enum[approved ? 0 : schema.enum.length - 1];
+  /** Answers an approval, with further members, or chooses the first option of an input that a person would choose for it. */
+  async answer({ id, kind, schema }, approved, further = {}) {
+    const value =
+      kind === 'approval' ? { approved, ...further } : schema.enum[approved ? 0 : schema.enum.length - 1];
     const body = JSON.stringify({ answers: [{ id, outcome: 'answered', value }] });
     await this.#fetch(`/${this.id}/inputs`, {
       method: 'POST',

@@ -4,9 +4,7 @@ import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import process from 'node:process';
 import { createInterface } from 'node:readline';
-import { MARK, markedProcesses } from './processes.mjs';
-
-const MEBIBYTE = 1024 * 1024;
+import { MARK, markedProcesses, memoryOf } from './processes.mjs';
 
 /**
  * What an agent does without the service: how long it takes until a session is there, its memory then, and whether it asks before it
@@ -19,12 +17,11 @@ export async function measureRaw({ command, env, authMethod }, folder, mark) {
     if (authMethod) await agent.ask('authenticate', { methodId: authMethod });
     const { sessionId } = await agent.ask('session/new', { cwd: folder, mcpServers: [] });
     const startMs = performance.now() - agent.began;
-    const processes = await markedProcesses(mark);
-    const bytes = processes.reduce((sum, { bytes: own }) => sum + own, 0);
+    const megabytes = memoryOf(await markedProcesses(mark));
     const prompt = [{ type: 'text', text: `DO run touch ${join(folder, 'asked')}` }];
     const ended = agent.ask('session/prompt', { sessionId, prompt }).then(() => 'in mode `default`');
     const asks = await Promise.race([agent.asked.then(() => 'yes'), ended]);
-    return { startSeconds: startMs / 1000, megabytes: bytes / MEBIBYTE, asks };
+    return { startSeconds: startMs / 1000, megabytes, asks };
   } finally {
     await agent.stop();
   }

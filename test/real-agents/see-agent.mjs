@@ -15,7 +15,7 @@ import { Service } from './service.mjs';
  * @returns what was seen, and `failures`: what cases have waited for in vain
  */
 export async function seeAgent({ key, name, asks }, version, opened) {
-  const { program } = await import(`./agents/${key}.mjs`);
+  const { program, measure = measureRaw } = await import(`./agents/${key}.mjs`);
   const folder = await mkdtemp(join(tmpdir(), `real-agent-${key}-`));
   await opened.keep(async () => ({
     stop: () => rm(folder, { recursive: true, force: true, maxRetries: 5 }),
@@ -24,8 +24,8 @@ export async function seeAgent({ key, name, asks }, version, opened) {
   const how = program(model.url, installed);
   await mkdir(join(folder, 'raw'));
   // The first start reads the program from the disk.
-  await measureRaw(how, join(folder, 'raw'), randomUUID());
-  const measured = await measureRaw(how, join(folder, 'raw'), randomUUID());
+  await measure(how, join(folder, 'raw'), randomUUID());
+  const measured = await measure(how, join(folder, 'raw'), randomUUID());
   const raw = { ...measured, asks: asks ?? measured.asks };
   const mark = randomUUID();
   const service = await opened.keep(() => Service.start(how, join(folder, 'service'), mark));

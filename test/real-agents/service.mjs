@@ -36,21 +36,16 @@ export class Service {
     return service;
   }
 
-  constructor({ command, env, authMethod = '' }, folder, mark, port) {
+  constructor(program, folder, mark, port) {
     this.url = `http://127.0.0.1:${port}`;
-    this.directory = join(folder, 'acp');
+    this.directory = join(folder, 'agent');
     this.#env = {
       PATH: process.env.PATH,
       LOG_FORMAT: 'text',
       DATABASE_URL: `file:${join(folder, 'runs.db')}`,
       PORT: String(port),
       API_KEYS,
-      AGENT: 'acp',
-      ACP_COMMAND: command.map((word) => `'${word}'`).join(' '),
-      ...env,
-      ACP_ENV: [...Object.keys(env), `${MARK}=${mark}`].join(','),
-      ACP_AUTH_METHOD: authMethod,
-      ACP_DIRECTORY: this.directory,
+      ...(program.module ? ofModule : ofCommand)(program, this.directory, mark),
     };
   }
 
@@ -89,4 +84,23 @@ export class Service {
     await exited;
     clearTimeout(killing);
   }
+}
+
+/** The variables by which the service executes an agent that speaks ACP. */
+function ofCommand({ command, env, authMethod = '', mode = '' }, directory, mark) {
+  return {
+    AGENT: 'acp',
+    ACP_COMMAND: command.map((word) => `'${word}'`).join(' '),
+    ...env,
+    ACP_ENV: [...Object.keys(env), `${MARK}=${mark}`].join(','),
+    ACP_AUTH_METHOD: authMethod,
+    ACP_MODE: mode,
+    ACP_DIRECTORY: directory,
+  };
+}
+
+/** The variables by which it loads a handler, which reads `REAL_AGENT`. */
+function ofModule({ module, env }, directory, mark) {
+  const REAL_AGENT = JSON.stringify({ directory, env: { ...env, [MARK]: mark } });
+  return { AGENT: module, REAL_AGENT };
 }

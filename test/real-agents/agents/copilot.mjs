@@ -8,4 +8,5 @@ export const program = (url, installed) => ({
     COPILOT_MODEL: 'scripted',
     COPILOT_OFFLINE: 'true',
   },
+  mode: 'https://agentclientprotocol.com/protocol/session-modes#agent',
 });

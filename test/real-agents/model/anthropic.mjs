@@ -75,10 +75,13 @@ const EMPTY = {
 
 const event = (data) => ({ name: data.type, data });
 
+/** What Claude Code writes in the name of the person: around a prompt, and when it goes on with a call that has waited. */
+const OWN_WORDS = /^(?:<system-reminder>|Continue from where you left off\.)/;
+
 /** The agent's own words in a message of the person are those of nobody. */
 function messageOf(role, { type, text = '', content }) {
   if (type === 'tool_result')
     return { role: 'tool', text: typeof content === 'string' ? content : JSON.stringify(content) };
-  if (role !== 'user') return { role: 'assistant', text };
-  return { role: 'user', text: text.trim().startsWith('<system-reminder>') ? '' : text };
+  if (role === 'assistant') return { role, text };
+  return { role: 'user', text: role === 'system' || OWN_WORDS.test(text.trim()) ? '' : text };
 }

@@ -67,8 +67,10 @@ const VERBS = {
   *status(code) {
     yield { kind: 'status', code: Number(code) };
   },
-  *cut() {
+  async *cut() {
     yield* pieces('text', 'This is cut in');
+    // What was written must have left before the connection is cut.
+    await pause(200);
     yield { kind: 'cut' };
   },
   *silence() {
