@@ -270,8 +270,7 @@ describe('The architecture', () => {
     expect(readers.filter((file) => !/^(?:src|packages)\/cli\//.test(file))).toEqual([
       'src/config/read-environment.ts',
       // Where its state is, and what of it an agent gets.
-      'packages/acp/src/acp-options.ts',
-      'packages/acp/src/process/environment.ts',
+      'packages/adapters/src/processes/environment.ts',
     ]);
   });
 

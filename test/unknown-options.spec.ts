@@ -1,7 +1,9 @@
 import { a2aHandler } from 'nest-agent-query-a2a';
+import { fromAcp } from 'nest-agent-query-acp';
 import { fromAiSdk } from 'nest-agent-query-ai-sdk';
 import { modelHandler } from 'nest-agent-query-ai-sdk/model';
 import { openDispatcher } from 'nest-agent-query-bullmq';
+import { fromClaudeAgent } from 'nest-agent-query-claude-agent';
 import { McpModule } from 'nest-agent-query-mcp';
 import { A2aModule } from 'nest-agent-query-protocols/a2a';
 import { AgUiModule } from 'nest-agent-query-protocols/ag-ui';
@@ -69,6 +71,14 @@ const CALLS: [sentence: string, call: () => unknown][] = [
   [
     'The options of the adapter: contextLength is not an option. Did you mean contextTokens?',
     () => fromAiSdk(() => ({}) as never, { contextLength: 5 } as never),
+  ],
+  [
+    'fromAcp: keepMS is not an option. Did you mean keepMs?',
+    () => fromAcp({ command: 'agent', keepMS: 5 } as never),
+  ],
+  [
+    'The options of the adapter: asks is not an option. Did you mean ask?',
+    () => fromClaudeAgent({ asks: [] } as never),
   ],
   [
     'MetricsModule: ports is not an option. Did you mean port?',

@@ -1,8 +1,7 @@
-import { homedir } from 'node:os';
-import { isAbsolute, join } from 'node:path';
-import process from 'node:process';
+import { isAbsolute } from 'node:path';
 import type { Query, QueryContext } from 'nest-agent-query';
 import { isInRange, type Range, rangeText, refuseUnknown } from 'nest-agent-query/agents';
+import { stateDirectory } from 'nest-agent-query-adapters';
 
 /** What a function of the host is told about a tool call that needs a permission. */
 export interface AskedCall {
@@ -177,7 +176,7 @@ export function acpSettings(options: AcpOptions): AcpSettings {
     ...options,
     env: options.env ?? {},
     home: options.home ?? 'owner',
-    directory: options.directory ?? defaultDirectory(),
+    directory: options.directory ?? stateDirectory('acp'),
     mode: options.mode ?? 'default',
     configOptions: options.configOptions ?? {},
     mcpServers: options.mcpServers ?? [],
@@ -217,10 +216,4 @@ function numberOf(name: keyof typeof NUMBERS, options: AcpOptions): number {
   if (!isInRange(given, range))
     throw new RangeError(`AcpOptions.${name} must be ${rangeText(range)}, not ${String(given)}.`);
   return given;
-}
-
-function defaultDirectory(): string {
-  const { XDG_STATE_HOME: state } = process.env;
-  const parent = state && isAbsolute(state) ? state : join(homedir(), '.local', 'state');
-  return join(parent, 'nest-agent-query', 'acp');
 }

@@ -6,9 +6,8 @@ import {
   type QueryContext,
   type SessionRef,
 } from 'nest-agent-query';
+import { Folders, leftoversEnded } from 'nest-agent-query-adapters';
 import { type AcpOptions, acpSettings } from './acp-options.js';
-import { Folders } from './process/folders.js';
-import { leftoversEnded } from './process/leftovers.js';
 import { Pool } from './process/pool.js';
 import { AcpRun, type RunServices } from './run/acp-run.js';
 import type { LivingAgent } from './run/living-agent.js';

@@ -1,7 +1,11 @@
-import { homedir } from 'node:os';
-import { isAbsolute, join } from 'node:path';
+import { isAbsolute } from 'node:path';
 import type { Query, QueryContext } from 'nest-agent-query';
-import { type AdapterOptions, adapterSettings, type AdapterSettings } from 'nest-agent-query-adapters';
+import {
+  type AdapterOptions,
+  adapterSettings,
+  type AdapterSettings,
+  stateDirectory,
+} from 'nest-agent-query-adapters';
 import type { ClaudeQuery, ClaudeQueryOptions } from './sdk.js';
 
 /** A call of a tool that Claude wants to make. */
@@ -49,16 +53,16 @@ export interface ClaudeAgentOptions<K extends object = Record<string, unknown>> 
    */
   ask?: readonly string[] | ((call: ClaudeCall, context: QueryContext) => boolean | Promise<boolean>);
   /**
-   * Variables of the program, for example `ANTHROPIC_API_KEY`. It gets no other of the service. Default: `PATH` with the usual
-   * directories and that of Node, `LANG` and `TMPDIR`; `HOME` and `CLAUDE_CONFIG_DIR` are set always.
+   * Variables of the program, for example `ANTHROPIC_API_KEY`. Of the service it gets only `PATH`, `LANG` and `TMPDIR` besides.
+   * `HOME` and `CLAUDE_CONFIG_DIR` are set always. Default: none.
    */
   env?: Record<string, string>;
   /**
-   * An absolute path: where the homes, the conversations and the working directories are. Default:
-   * `.local/state/nest-agent-query/claude-agent` in the home of the user of the service.
+   * An absolute path: where the homes, the conversations and the working directories are. Default: `nest-agent-query/claude-agent`
+   * in `$XDG_STATE_HOME` or `~/.local/state`.
    */
   directory?: string;
-  /** The working directory of a run, an absolute path. Default: a directory of the session, which is removed with it. */
+  /** The working directory of a run, an absolute path of one that exists. Default: a directory of the session, which is removed with it. */
   cwd?: (query: Query<K>, context: QueryContext) => string;
   /** `query` of the SDK. Default: that of the installed package. */
   query?: ClaudeQuery;
@@ -77,7 +81,7 @@ export function claudeAgentSettings<K extends object>(
     { inputs: ['image', 'pdf'] },
     { options: true, ask: true, env: true, directory: true, cwd: true, query: true },
   );
-  const { env = {}, directory = defaultDirectory() } = options;
+  const { env = {}, directory = stateDirectory('claude-agent') } = options;
   if (!isAbsolute(directory)) throw new TypeError('The option "directory" must be an absolute path.');
   for (const [name, value] of Object.entries(env))
     if (typeof value !== 'string') throw new TypeError(`The variable "${name}" of "env" must be a string.`);
@@ -95,8 +99,4 @@ export async function howToDecide<K extends object>(
     if (await ask(call, context)) return 'ask';
   } else if (ask ? ask.includes(call.name) : !isReader) return 'ask';
   return isReader ? 'rules' : 'allow';
-}
-
-function defaultDirectory(): string {
-  return join(homedir(), '.local/state/nest-agent-query/claude-agent');
 }

@@ -1,7 +1,8 @@
+import { stat } from 'node:fs/promises';
+import { isAbsolute } from 'node:path';
 import { Logger } from '@nestjs/common';
 import { type Envelope, log, type Query, type QueryContext } from 'nest-agent-query';
 import { keepSteps } from 'nest-agent-query-adapters';
-import { linesForLog } from 'nest-agent-query/agents';
 import { CallGate } from './call-gate.js';
 import type { ClaudeAgentSettings } from './claude-agent-options.js';
 import { ClaudeProcess, type SpawnRequest } from './claude-process.js';
@@ -34,13 +35,12 @@ const logger = new Logger('ClaudeAgent');
 export class ClaudeRun<K extends object> {
   #state: KeptState;
   #hasBegun = false;
+  #cwd = '';
   /** The call with which the last execution has ended. */
   #waiting: WaitingCall | undefined;
 
-  /** @param processes where the programs that run are noted */
   constructor(
     private readonly place: Place,
-    private readonly processes: string,
     private readonly settings: ClaudeAgentSettings<K>,
     private readonly query: Query<K>,
     private readonly context: QueryContext,
@@ -54,6 +54,7 @@ export class ClaudeRun<K extends object> {
     const { signal } = this.context;
     try {
       await this.place.make();
+      this.#cwd = await this.#workingDirectory();
       yield* this.#begin();
       while (this.#waiting && !signal.aborted) yield* this.#ask(this.#waiting);
     } catch (error) {
@@ -93,7 +94,7 @@ export class ClaudeRun<K extends object> {
 
   async *#ask(call: WaitingCall): AsyncGenerator<Envelope> {
     const { asked } = this.#state;
-    const questions = questionsOf(call, asked);
+    const questions = questionsOf(call, asked, this.#cwd);
     this.#waiting = undefined;
     if (questions.length === 0) {
       yield* this.#execute(undefined, refusal(call, 'The question has no text.'));
@@ -116,21 +117,29 @@ export class ClaudeRun<K extends object> {
     resumes = true,
   ): AsyncGenerator<Envelope> {
     const gate = new CallGate(this.settings, this.context, decision, () => this.#keep({ isAllowed: true }));
-    const execution = new Execution(
-      (prompt, hasProcess) =>
-        this.claude({ prompt, options: this.#options(gate, resumes, hasProcess) as never }),
-      blocks,
-      this.context.signal,
+    const { directory } = this.settings;
+    const program = await ClaudeProcess.prepare(directory, (line) =>
+      logger.log(`Run ${this.context.runId}: ${line}`),
     );
     try {
-      yield* this.#read(execution, gate);
+      const options = this.#options(gate, resumes, program) as never;
+      const execution = new Execution(
+        (prompt) => this.claude({ prompt, options }),
+        blocks,
+        this.context.signal,
+      );
+      try {
+        yield* this.#read(execution, gate);
+      } finally {
+        await execution.stop();
+      }
     } finally {
-      await execution.stop();
+      await program.stop();
     }
   }
 
   async *#read(execution: Execution, gate: CallGate<K>): AsyncGenerator<Envelope> {
-    const translation = new MessageEnvelopes(gate.refusals);
+    const translation = new MessageEnvelopes(gate.refusals, this.#cwd);
     let mustSkip = false;
     let isOver = false;
     try {
@@ -158,6 +167,17 @@ export class ClaudeRun<K extends object> {
     if (!isOver && !this.context.signal.aborted) throw new Error('Claude Code ended without a result.');
   }
 
+  /** @throws {Error} the host has named a directory that is none: Node takes the program for missing then */
+  async #workingDirectory(): Promise<string> {
+    const given = this.settings.cwd?.(this.query, this.context);
+    if (given === undefined) return this.place.cwd;
+    const found = await stat(given).catch(() => undefined);
+    if (isAbsolute(given) && found?.isDirectory()) return given;
+    throw new Error(
+      `The option "cwd" returned ${JSON.stringify(given)}, which is no absolute path of a directory. Make it, or correct its path.`,
+    );
+  }
+
   #told(envelope: Envelope): Envelope {
     this.#hasBegun ||= envelope.type !== 'log';
     return envelope;
@@ -175,7 +195,7 @@ export class ClaudeRun<K extends object> {
     if (this.settings.restarts > 0) await keepSteps(this.context, this.#state);
   }
 
-  #options(gate: CallGate<K>, resumes: boolean, began: (process: ClaudeProcess) => void): object {
+  #options(gate: CallGate<K>, resumes: boolean, program: ClaudeProcess): object {
     const { settings, context, place, query } = this;
     const own = typeof settings.options === 'function' ? settings.options(query, context) : settings.options;
     const { conversation } = place;
@@ -186,22 +206,14 @@ export class ClaudeRun<K extends object> {
       settingSources: [],
       ...own,
       includePartialMessages: true,
-      cwd: settings.cwd?.(query, context) ?? place.cwd,
+      cwd: this.#cwd,
       env: place.environment(settings.env),
       ...(resumes ? { resume: conversation } : { sessionId: conversation }),
       hooks: { ...hooks, PreToolUse: [...(hooks['PreToolUse'] ?? []), decide] },
       // Without it, Claude is not offered the tool that asks the user.
       canUseTool: (_name: string, input: unknown, { toolUseID }: { toolUseID: string }) =>
         gate.permit(toolUseID, input),
-      stderr: (text: string) => logger.log(`Run ${context.runId}: ${linesForLog(text.trimEnd())}`),
-      spawnClaudeCodeProcess: (request: SpawnRequest) => {
-        const process = ClaudeProcess.start(withHooks(request, resumes), this.processes);
-        process.child.stderr?.on('data', (bytes: Buffer) =>
-          logger.log(`Run ${context.runId}: ${linesForLog(bytes.toString().trimEnd())}`),
-        );
-        began(process);
-        return process.child;
-      },
+      spawnClaudeCodeProcess: (request: SpawnRequest) => program.start(withHooks(request, resumes)),
     };
   }
 }

@@ -1,5 +1,4 @@
 import { settlesWithin } from 'nest-agent-query/agents';
-import type { ClaudeProcess } from './claude-process.js';
 import type { ClaudeBlock, ClaudeExecution, ClaudeMessage, ClaudePrompt } from './sdk.js';
 
 /** Milliseconds that Claude Code has to write its conversation down after an interrupt: it takes a tenth of that. */
@@ -15,23 +14,17 @@ export class Execution {
   readonly #closed = new Promise<void>((resolve) => {
     this.#closePrompt = resolve;
   });
-  #process: ClaudeProcess | undefined;
 
   /**
-   * @param begin calls `query` with the prompt, and says which program the SDK has started for it
+   * @param begin calls `query` with the prompt
    * @param blocks what the model is told; undefined: nothing, the call that waits is decided
    */
   constructor(
-    begin: (
-      prompt: AsyncIterable<ClaudePrompt>,
-      hasProcess: (process: ClaudeProcess) => void,
-    ) => ClaudeExecution,
+    begin: (prompt: AsyncIterable<ClaudePrompt>) => ClaudeExecution,
     blocks: ClaudeBlock[] | undefined,
     private readonly signal: AbortSignal,
   ) {
-    this.#running = begin(this.#prompt(blocks), (process) => {
-      this.#process = process;
-    });
+    this.#running = begin(this.#prompt(blocks));
     this.#iterator = this.#running[Symbol.asyncIterator]();
   }
 
@@ -64,11 +57,10 @@ export class Execution {
     this.#closePrompt();
   }
 
-  /** Stops the turn and the program. Resolves when both are gone. */
+  /** Stops the turn, and lets the program end. Resolves when the turn is over, or does not end in time. */
   async stop(): Promise<void> {
     if (!this.#isOver) await settlesWithin(INTERRUPT_MS, this.#interrupt());
     this.end();
-    await this.#process?.stop();
     // What an abandoned query still rejects with concerns nobody.
     this.#next?.catch(() => undefined);
   }

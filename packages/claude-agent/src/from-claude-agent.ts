@@ -1,4 +1,3 @@
-import { join } from 'node:path';
 import {
   AgentHandler,
   type Envelope,
@@ -6,12 +5,12 @@ import {
   type QueryContext,
   type SessionRef,
 } from 'nest-agent-query';
+import { Folders, leftoversEnded } from 'nest-agent-query-adapters';
 import {
   type ClaudeAgentOptions,
   type ClaudeAgentSettings,
   claudeAgentSettings,
 } from './claude-agent-options.js';
-import { endLeftovers } from './claude-process.js';
 import { ClaudeRun } from './claude-run.js';
 import { Place } from './places.js';
 import { type ClaudeQuery, installedQuery } from './sdk.js';
@@ -37,40 +36,35 @@ export function fromClaudeAgent<K extends object = Record<string, unknown>>(
 class ClaudeAgentHandler<K extends object> extends AgentHandler<K> {
   override readonly restarts: number;
   readonly #settings: ClaudeAgentSettings<K>;
-  readonly #processes: string;
+  readonly #folders: Folders;
   #claude: Promise<ClaudeQuery> | undefined;
-  #cleaning: Promise<void> | undefined;
 
   constructor(options: ClaudeAgentOptions<K>) {
     super();
     this.#settings = claudeAgentSettings(options);
-    this.#processes = join(this.#settings.directory, 'processes');
+    this.#folders = new Folders({ directory: this.#settings.directory, home: 'owner' });
     this.restarts = this.#settings.restarts;
   }
 
   /** Ends what a service that was killed has left. */
   async onModuleInit(): Promise<void> {
-    await this.#clean();
+    await leftoversEnded(this.#settings.directory);
   }
 
   override async *handle(query: Query<K>, context: QueryContext): AsyncGenerator<Envelope> {
     const { query: given } = this.#settings;
     const claude = given ?? (await (this.#claude ??= installedQuery()));
-    await this.#clean();
+    await leftoversEnded(this.#settings.directory);
     const { owner, session, runId } = context;
     // A run without a session has a conversation of its own.
     const id = session ? `session ${session.id}` : `run ${runId}`;
-    const place = new Place(this.#settings.directory, { owner, id });
-    yield* new ClaudeRun(place, this.#processes, this.#settings, query, context, claude).envelopes();
+    const place = new Place(this.#folders, { owner, id });
+    yield* new ClaudeRun(place, this.#settings, query, context, claude).envelopes();
   }
 
-  /** Of a session that goes on the files stay: they are the work of the user. */
+  /** Removes what is kept of the session, and what is kept of the owner with the last one. Of a session that goes on the files stay. */
   override async sessionErased({ owner, id, goesOn }: SessionRef): Promise<void> {
-    const place = new Place(this.#settings.directory, { owner, id: `session ${id}` });
+    const place = new Place(this.#folders, { owner, id: `session ${id}` });
     await (goesOn ? place.forget() : place.remove());
-  }
-
-  #clean(): Promise<void> {
-    return (this.#cleaning ??= endLeftovers(this.#processes));
   }
 }

@@ -23,9 +23,13 @@ export class MessageEnvelopes {
 
   /**
    * @param refusals what is told of calls that were refused, by their ids
+   * @param cwd the working directory: callers see paths in it without it
    * @throws {QueryError} `interrupted`: the answer of the model was cut. Claude Code says its beginning once more, and takes what it has then for a success
    */
-  constructor(private readonly refusals: ReadonlyMap<string, string>) {}
+  constructor(
+    private readonly refusals: ReadonlyMap<string, string>,
+    private readonly cwd: string,
+  ) {}
 
   of(each: ClaudeMessage): Envelope[] {
     // What a subagent says is for Claude, not for the caller.
@@ -82,7 +86,20 @@ export class MessageEnvelopes {
     const isStreamed = this.#streamed.has(String(id));
     const used = isWhole && !isStreamed ? usageOf(objectOf(usage), model) : [];
     if (isInner || !Array.isArray(content)) return used;
-    return [...content.flatMap((block) => ofBlock(objectOf(block), String(id), isStreamed)), ...used];
+    return [...content.flatMap((block) => this.#ofBlock(objectOf(block), String(id), isStreamed)), ...used];
+  }
+
+  #ofBlock(block: Members, messageId: string, isStreamed: boolean): Envelope[] {
+    const { type, id, name, input, text, thinking } = block;
+    if (type === 'tool_use' && typeof id === 'string' && typeof name === 'string') {
+      const call = toolCall(id, name, input ?? {});
+      return [{ ...call, data: { ...call.data, ...toolView(name, input, this.cwd) } }];
+    }
+    if (isStreamed) return [];
+    if (type === 'text' && typeof text === 'string' && text !== '') return [message(text)];
+    if (type === 'thinking' && typeof thinking === 'string' && thinking !== '')
+      return [reasoning(thinking, { id: messageId })];
+    return [];
   }
 
   #ofResults(each: ClaudeMessage): Envelope[] {
@@ -109,19 +126,6 @@ export class MessageEnvelopes {
       return [log('The conversation was summarized for the model.')];
     return [];
   }
-}
-
-function ofBlock(block: Members, messageId: string, isStreamed: boolean): Envelope[] {
-  const { type, id, name, input, text, thinking } = block;
-  if (type === 'tool_use' && typeof id === 'string' && typeof name === 'string') {
-    const call = toolCall(id, name, input ?? {});
-    return [{ ...call, data: { ...call.data, ...toolView(name, input) } }];
-  }
-  if (isStreamed) return [];
-  if (type === 'text' && typeof text === 'string' && text !== '') return [message(text)];
-  if (type === 'thinking' && typeof thinking === 'string' && thinking !== '')
-    return [reasoning(thinking, { id: messageId })];
-  return [];
 }
 
 /** Results are texts, or lists of parts: a list with one text is that text. */

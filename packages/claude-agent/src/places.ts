@@ -1,13 +1,7 @@
-import { mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { dirname, join } from 'node:path';
-import process from 'node:process';
+import { readdir, readFile, rm } from 'node:fs/promises';
+import { join } from 'node:path';
 import type { QueryContext, SessionRef } from 'nest-agent-query';
-import { threadOf } from 'nest-agent-query-adapters';
-
-const SYSTEM_PATH = '/usr/local/bin:/usr/bin:/bin';
-
-const PRIVATE = 0o700;
+import { environmentOf, type Folders, type Place as PlaceOfAgent, threadOf } from 'nest-agent-query-adapters';
 
 /** How often Claude Code repeats a refused request: with its own default, a wrong key takes half a minute. */
 const FEW_RETRIES = { CLAUDE_CODE_MAX_RETRIES: '2' };
@@ -17,33 +11,33 @@ const QUIET = { CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC: '1', DISABLE_AUTOUPDAT
 export class Place {
   /** What Claude Code calls the conversation: a UUID made of owner and session. */
   readonly conversation: string;
-  readonly #home: string;
-  readonly #session: string;
+  readonly #place: PlaceOfAgent;
 
-  /** @param id of the session, or of a run without one */
-  constructor(directory: string, { owner, id }: SessionRef) {
-    const digest = threadOf({ owner, id });
+  /** @param ref its `id` is that of the session, or of a run without one */
+  constructor(
+    private readonly folders: Folders,
+    private readonly ref: SessionRef,
+  ) {
+    const digest = threadOf(ref);
     // RFC 9562: the 13th digit is the version, the 17th the variant.
     const digits = `${digest.slice(0, 12)}5${digest.slice(13, 16)}a${digest.slice(17, 32)}`;
     this.conversation = digits.replace(/^(.{8})(.{4})(.{4})(.{4})/, '$1-$2-$3-$4-');
-    const ofOwner = join(directory, threadOf({ owner, id: '' }));
-    this.#home = join(ofOwner, 'home');
-    this.#session = join(ofOwner, 'sessions', digest);
+    this.#place = folders.placeOf(ref.owner, ref.id);
   }
 
   get cwd(): string {
-    return join(this.#session, 'work');
+    return this.#place.folder;
   }
 
   async make(): Promise<void> {
-    for (const folder of [this.#home, this.cwd]) await mkdir(folder, { recursive: true, mode: PRIVATE });
+    await this.folders.place(this.ref.owner, this.ref.id);
   }
 
-  /** The whole environment of the program: nothing else of the service. */
+  /** The whole environment of the program, but for its marker. */
   environment(env: Record<string, string>): Record<string, string> {
-    const usual = { PATH: `${dirname(process.execPath)}:${SYSTEM_PATH}`, LANG: 'C.UTF-8', TMPDIR: tmpdir() };
-    const home = { HOME: this.#home, CLAUDE_CONFIG_DIR: join(this.#home, '.claude') };
-    return { ...usual, ...QUIET, ...FEW_RETRIES, ...env, ...home };
+    const { home } = this.#place;
+    const own = { HOME: home, CLAUDE_CONFIG_DIR: join(home, '.claude') };
+    return environmentOf(home, undefined, { ...QUIET, ...FEW_RETRIES, ...env, ...own });
   }
 
   /**
@@ -52,13 +46,13 @@ export class Place {
    */
   async knows({ history, runId }: Pick<QueryContext, 'history' | 'runId'>): Promise<boolean> {
     if ((await this.#transcripts()).length === 0) return false;
-    const last = await readFile(this.#lastRun, 'utf8').catch(() => '');
-    return last === runId || (last !== '' && last === history.at(-1)?.runId);
+    const last = (await this.folders.read(this.#place))?.run;
+    return last !== undefined && (last === runId || last === history.at(-1)?.runId);
   }
 
   /** Notes that the conversation has a run from now on. */
   async begin(runId: string): Promise<void> {
-    await writeFile(this.#lastRun, runId, { mode: 0o600 });
+    await this.folders.write(this.#place, { agentSession: this.conversation, run: runId });
   }
 
   /** Whether the conversation has the result of a call. */
@@ -74,21 +68,17 @@ export class Place {
     for (const path of await this.#transcripts())
       for (const each of [path, path.slice(0, -'.jsonl'.length)])
         await rm(each, { recursive: true, force: true });
-    await rm(this.#lastRun, { force: true });
+    await rm(this.#place.record, { force: true });
   }
 
-  /** Removes everything of the conversation. */
+  /** Removes everything of the conversation, and what its owner has, with the last one. */
   async remove(): Promise<void> {
     await this.forget();
-    await rm(this.#session, { recursive: true, force: true });
-  }
-
-  get #lastRun(): string {
-    return join(this.#session, 'last-run');
+    await this.folders.erase(this.ref.owner, this.ref.id);
   }
 
   async #transcripts(): Promise<string[]> {
-    const projects = join(this.#home, '.claude/projects');
+    const projects = join(this.#place.home, '.claude/projects');
     const name = `${this.conversation}.jsonl`;
     const found: string[] = [];
     for (const project of await readdir(projects).catch(() => []))

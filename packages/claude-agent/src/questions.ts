@@ -1,6 +1,6 @@
 import { linesForLog } from 'nest-agent-query/agents';
 import type { Question, ResolvedInput } from 'nest-agent-query';
-import { decisionOf, questionKey } from 'nest-agent-query-adapters';
+import { decisionOf, questionKey, withoutFolder } from 'nest-agent-query-adapters';
 import { objectOf } from './tool-view.js';
 
 /** A call that waits for a person. */
@@ -24,9 +24,10 @@ const MESSAGE_LENGTH = 2_000;
  * The questions about a call: whether it may be made, or what Claude asks the user.
  *
  * @param taken the keys of the run's earlier questions
+ * @param cwd the working directory: people read paths in it without it
  */
-export function questionsOf(call: WaitingCall, taken: readonly string[]): Question[] {
-  if (call.name !== ASKING_TOOL) return [approvalOf(call, questionKey(call.id, taken))];
+export function questionsOf(call: WaitingCall, taken: readonly string[], cwd: string): Question[] {
+  if (call.name !== ASKING_TOOL) return [approvalOf(call, questionKey(call.id, taken), cwd)];
   const keys = [...taken];
   return askedBy(call).map((asked) => {
     const key = questionKey(call.id, keys);
@@ -56,10 +57,13 @@ export function decisionAbout(call: WaitingCall, answers: ResolvedInput[]): Deci
   return { id, isAllowed: true, input: { ...objectOf(input), answers: Object.fromEntries(given) } };
 }
 
-function approvalOf({ id, name, input }: WaitingCall, key: string): Question {
+function approvalOf({ id, name, input }: WaitingCall, key: string, cwd: string): Question {
   const { description, command, file_path: path, url } = objectOf(input);
   const about = [command, path, url, description].find((each) => typeof each === 'string' && each !== '');
-  const said = about === undefined ? `May ${name} be called?` : `${name}: ${linesForLog(about as string)}`;
+  const said =
+    about === undefined
+      ? `May ${name} be called?`
+      : `${name}: ${linesForLog(withoutFolder(about as string, cwd))}`;
   const message = said.slice(0, MESSAGE_LENGTH);
   return { key, kind: 'approval', message, toolCallId: id, name, arguments: input, editable: true };
 }

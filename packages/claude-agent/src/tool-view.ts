@@ -1,3 +1,5 @@
+import { shownPath } from 'nest-agent-query-adapters';
+
 /** The most characters of a text of a diff. */
 const TEXT_LENGTH = 64 * 1024;
 
@@ -13,12 +15,17 @@ const KINDS: Record<string, string> = {
   WebSearch: 'fetch',
 };
 
-/** What a call of a tool of Claude Code does, as pages show it: its kind, its files and its changes. */
-export function toolView(name: string, input: unknown): Record<string, unknown> {
+/**
+ * What a call of a tool of Claude Code does, as pages show it: its kind, its files and its changes.
+ *
+ * @param cwd the working directory: paths in it are shown relative to it
+ */
+export function toolView(name: string, input: unknown, cwd: string): Record<string, unknown> {
   const kind = KINDS[name];
   if (kind === undefined) return {};
-  const { file_path: path, old_string: oldText, new_string: newText, content } = objectOf(input);
-  if (typeof path !== 'string') return { kind };
+  const { file_path: given, old_string: oldText, new_string: newText, content } = objectOf(input);
+  if (typeof given !== 'string') return { kind };
+  const path = shownPath(given, cwd);
   const view = { kind, locations: [{ path }] };
   if (name === 'Edit') return { ...view, diffs: [diffOf(path, oldText, newText)] };
   if (name === 'Write') return { ...view, diffs: [diffOf(path, null, content)] };

@@ -6,6 +6,8 @@ import { collect, contextOf, queryOf, type TestContext } from 'nest-agent-query/
 import { answering, parking } from '../../../test/contracts/adapters/asking.js';
 import { FakeModel, type ModelAct, type ModelStep } from '../../../test/contracts/adapters/fake-model.js';
 import { type ClaudeAgentOptions, fromClaudeAgent } from '../src/index.js';
+import { anyRuns } from '../../../test/support/child-processes.js';
+import { programQuery } from './program-query.js';
 import { scriptedQuery } from './scripted-query.js';
 
 const END: ModelAct = { type: 'end', usage: { inputTokens: 2, outputTokens: 1 } };
@@ -53,6 +55,7 @@ describe('The handler of the Claude Agent SDK', () => {
     );
     return { model, handler: fromClaudeAgent({ query, directory, ...options }) };
   };
+  const kept = async () => (await readdir(directory, { recursive: true })).sort();
   const answer = async (handler: AgentHandler, context: TestContext, text = 'Do it') =>
     collect(handler.handle(await queryOf(text), context));
   const bash: ModelStep = { acts: [call('c1', 'Bash', { command: 'echo a' }), END] };
@@ -202,9 +205,14 @@ describe('The handler of the Claude Agent SDK', () => {
   });
 
   it('shows what a call changes', async () => {
-    const input = { file_path: 'a.txt', content: 'hello\n' };
-    const { handler } = handlerOf([{ acts: [call('c1', 'Write', input), END] }, says('Done')], { ask: [] });
-    expect(ofType(await answer(handler, await contextOf()), 'tool_call')).toEqual([
+    const input = { file_path: join(directory, 'a.txt'), content: 'hello\n' };
+    const { handler } = handlerOf([{ acts: [call('c1', 'Write', input), END] }, says('Done')], {
+      cwd: () => directory,
+    });
+    const context = answering(await contextOf(), () => YES);
+    const envelopes = await answer(handler, context);
+    expect(context.questions).toMatchObject([{ message: 'Write: ./a.txt' }]);
+    expect(ofType(envelopes, 'tool_call')).toEqual([
       {
         id: 'c1',
         name: 'Write',
@@ -218,9 +226,34 @@ describe('The handler of the Claude Agent SDK', () => {
 
   it('leaves nothing of a run without a session', async () => {
     await answer(handlerOf([says('Hello')]).handler, await contextOf());
-    const [owner] = await readdir(directory);
-    expect(await readdir(join(directory, owner!, 'sessions'))).toEqual([]);
-    expect(await readdir(join(directory, owner!, 'home/.claude/projects/work'))).toEqual([]);
+    expect(await kept()).toEqual(['owners', 'processes']);
+  });
+
+  it('removes what it has of a session with it, and the home of its owner with the last one', async () => {
+    const { handler } = handlerOf([says('One'), says('Two')]);
+    for (const sessionId of ['s', 't'])
+      await answer(handler, await contextOf({ sessionId, runId: sessionId }));
+    const files = async () => (await kept()).filter((path) => /\.(jsonl?)$/.test(path)).length;
+    expect(await files()).toBe(4);
+    await handler.sessionErased!({ owner: 'anonymous', id: 's' });
+    expect(await files()).toBe(2);
+    await handler.sessionErased!({ owner: 'anonymous', id: 't' });
+    expect(await kept()).toEqual(['owners', 'processes']);
+  });
+
+  it('ends the program of a query, and what has left its group', async () => {
+    const { query, started } = programQuery();
+    const { handler } = handlerOf([], { query });
+    expect(ofType(await answer(handler, await contextOf()), 'message')).toEqual([{ content: 'Hello' }]);
+    expect([await anyRuns(started), await kept()]).toEqual([false, ['owners', 'processes']]);
+    expect(started).toHaveLength(2);
+  });
+
+  it('says which directory the host has named that does not exist', async () => {
+    const { handler } = handlerOf([says('Hello')], { cwd: () => join(directory, 'nowhere') });
+    await expect(answer(handler, await contextOf())).rejects.toThrow(
+      /^The option "cwd" returned ".*nowhere", which is no absolute path of a directory\./,
+    );
   });
 
   it('has a directory for each owner, and nothing else of the environment of the service', async () => {
@@ -235,13 +268,15 @@ describe('The handler of the Claude Agent SDK', () => {
       await expect(answer(handler, await contextOf({ owner, sessionId: 's' }))).rejects.toThrow('No.');
     delete process.env['SECRET_OF_THE_SERVICE'];
     const known = ['PATH', 'LANG', 'TMPDIR', 'HOME', 'CLAUDE_CONFIG_DIR', 'ANTHROPIC_API_KEY'];
+    const xdg = ['XDG_CONFIG_HOME', 'XDG_DATA_HOME', 'XDG_STATE_HOME', 'XDG_CACHE_HOME'];
     const set = [
       'CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC',
       'DISABLE_AUTOUPDATER',
       'CLAUDE_CODE_MAX_RETRIES',
     ];
     for (const env of seen)
-      expect(Object.keys(env).filter((name) => ![...known, ...set].includes(name))).toEqual([]);
+      expect(Object.keys(env).filter((name) => ![...known, ...xdg, ...set].includes(name))).toEqual([]);
+    expect([seen[0]!['PATH'], seen[0]!['CLAUDE_CODE_MAX_RETRIES']]).toEqual([process.env['PATH'], '2']);
     expect(seen[0]!['HOME']).toMatch(/^\/.*home$/);
     expect(seen[0]!['HOME']).not.toBe(seen[1]!['HOME']);
   });

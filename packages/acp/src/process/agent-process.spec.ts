@@ -3,10 +3,10 @@ import { chmod, mkdtemp, readdir, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import process from 'node:process';
+import { environmentOf } from 'nest-agent-query-adapters';
 import { anyRuns } from '../../../../test/support/child-processes.js';
 import { eventuallyElsewhere } from '../../../../test/support/conditions.js';
 import { AgentProcess, type ProcessSettings } from './agent-process.js';
-import { environmentOf } from './environment.js';
 
 const NODE = process.execPath;
 

@@ -3,13 +3,12 @@ import { once } from 'node:events';
 import type { Socket } from 'node:net';
 import { ProcessGroup, ProgramLog } from 'nest-agent-query/agents/command';
 import { settlesWithin } from 'nest-agent-query/agents';
+import { endProcesses, leftoversEnded, ProcessRecord } from 'nest-agent-query-adapters';
 import type { AcpSettings } from '../acp-options.js';
-import { leftoversEnded, ProcessRecord } from './leftovers.js';
 import { Peer, PeerClosed, type PeerHandlers } from './peer.js';
 import { startProgram } from './start-program.js';
-import { endStrays } from './strays.js';
 
-/** Milliseconds that the system may take to end the processes of a group that was killed. */
+/** Milliseconds that the system may take to report the end of an agent that was killed. */
 const KILL_MS = 500;
 /** When the agent has ended, its commands may still hold its outputs. They count as finished when silent for so many milliseconds. */
 const SILENCE_MS = 500;
@@ -116,13 +115,7 @@ export class AgentProcess {
     this.peer.close(new PeerClosed('The agent was stopped.'));
     this.child.stdin.end();
     const killAfterMs = Math.floor(this.settings.stopDeadlineMs / 2);
-    const isTold = !this.#hasExited && killAfterMs > 0;
-    if (isTold) this.#group.signal('SIGTERM');
-    if (!(await this.#group.goneWithin(isTold ? killAfterMs : 0))) {
-      this.#group.signal('SIGKILL');
-      await this.#group.goneWithin(KILL_MS);
-    }
-    await endStrays(this.start.marker);
+    await endProcesses(this.#group, this.start.marker, this.#hasExited ? 0 : killAfterMs);
     await this.#leave();
   }
 

@@ -1,10 +1,9 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import type { Logger } from '@nestjs/common';
 import { type Envelope, log, type Query, type QueryContext } from 'nest-agent-query';
-import { keepSteps } from 'nest-agent-query-adapters';
+import { type Folders, keepSteps } from 'nest-agent-query-adapters';
 import { HandedOver, textForLog } from 'nest-agent-query/agents';
 import type { AcpSettings } from '../acp-options.js';
-import type { Folders } from '../process/folders.js';
 import { PeerClosed } from '../process/peer.js';
 import type { Pool } from '../process/pool.js';
 import { promptOf, Translation } from '../translate/index.js';

@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import { settlesWithin } from 'nest-agent-query/agents';
+import { environmentOf } from 'nest-agent-query-adapters';
 import type { AcpSettings } from '../acp-options.js';
 import { AgentProcess } from '../process/agent-process.js';
-import { environmentOf } from '../process/environment.js';
 import type { Kept } from '../process/pool.js';
 import { Agent } from './agent.js';
 import { withEnd } from './failures.js';

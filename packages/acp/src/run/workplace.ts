@@ -1,9 +1,8 @@
 import { mkdir, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { type FilePart, fileType, type Query, type QueryContext } from 'nest-agent-query';
-import { fileName } from 'nest-agent-query-adapters';
+import { fileName, type Folders, type Place, type SessionRecord } from 'nest-agent-query-adapters';
 import type { AcpSettings } from '../acp-options.js';
-import type { Folders, Place, SessionRecord } from '../process/folders.js';
 
 /** Where the agent of a run works, and what is known of its session. */
 export class Workplace {

@@ -1,5 +1,5 @@
+import { shownPath } from 'nest-agent-query-adapters';
 import { itemsOf, membersOf, textIn } from './members.js';
-import { shownPath } from './shown-paths.js';
 
 /** What a call changes in a file. */
 export interface ShownDiff {

@@ -1,7 +1,6 @@
-import { callId, shownResult } from 'nest-agent-query-adapters';
+import { callId, shownResult, withoutFolder } from 'nest-agent-query-adapters';
 import { diffsOf, locationsOf, type ShownDiff, type ShownLocation } from './diffs.js';
 import { itemsOf, membersOf, textIn } from './members.js';
-import { withoutFolder } from './shown-paths.js';
 
 /** What is known of a call of the agent, merged of all that the agent has sent of it. */
 export interface KnownCall {

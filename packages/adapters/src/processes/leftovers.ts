@@ -2,13 +2,12 @@ import { mkdir, readdir, readFile, rename, rm, writeFile } from 'node:fs/promise
 import { join } from 'node:path';
 import process from 'node:process';
 import { ProcessGroup } from 'nest-agent-query/agents/command';
+import { endProcesses } from './end-processes.js';
 import { endStrays } from './strays.js';
 import { processSpace, startOf } from './system.js';
 
 /** Milliseconds in which an agent may write down what it has, after its service was killed. */
 const TERM_MS = 1_000;
-/** Milliseconds that the system may take to end the processes of a group that was killed. */
-const KILL_MS = 500;
 
 interface Started {
   pid: number;
@@ -25,7 +24,15 @@ interface Content {
   agent?: Started;
 }
 
-/** A file that says which agent is to be ended if this process is killed. */
+/**
+ * A file that says which agent is to be ended if this process is killed.
+ *
+ * @example
+ * const record = await ProcessRecord.of(directory, marker);
+ * await record.started(child.pid!);
+ * // when it is gone:
+ * await record.remove();
+ */
 export class ProcessRecord {
   private constructor(
     private readonly path: string,
@@ -72,6 +79,9 @@ const cleaned = new Map<string, Promise<void>>();
 /**
  * Ends the agents that services have left in this directory when they were killed; once for each directory, so later calls wait for the
  * same end. Never rejects. On systems without `/proc` it ends none: an id alone may stand for another process.
+ *
+ * @example
+ * await leftoversEnded(directory);
  */
 export function leftoversEnded(directory: string): Promise<void> {
   const known = cleaned.get(directory);
@@ -95,18 +105,14 @@ async function endLeftover(path: string, space: string | undefined): Promise<voi
   if (!content || space === undefined || content.space !== space) return;
   if (runs(content.service)) return;
   const { agent, marker } = content;
-  if (agent && runs(agent)) await endGroup(agent.pid);
-  await endStrays(marker);
+  if (agent && runs(agent)) await endGroup(agent.pid, marker);
+  else await endStrays(marker);
   await rm(path, { force: true }).catch(() => undefined);
 }
 
-async function endGroup(pid: number): Promise<void> {
+async function endGroup(pid: number, marker: string): Promise<void> {
   const group = new ProcessGroup(pid);
-  group.signal('SIGTERM');
-  if (!(await group.goneWithin(TERM_MS))) {
-    group.signal('SIGKILL');
-    await group.goneWithin(KILL_MS);
-  }
+  await endProcesses(group, marker, TERM_MS);
   group.forget();
 }
 

@@ -16,7 +16,12 @@ export function shownPath(path: string, cwd: string): string {
   return inside.split(sep).join('/');
 }
 
-/** A text for people without the folder of the session: agents write paths into titles. */
+/**
+ * A text for people without the folder of the session: agents write paths into titles.
+ *
+ * @example
+ * withoutFolder('cat /srv/work/1/a.txt', '/srv/work/1'); // 'cat ./a.txt'
+ */
 export function withoutFolder(text: string, cwd: string): string {
   return text.replaceAll(`${cwd}${sep}`, './');
 }

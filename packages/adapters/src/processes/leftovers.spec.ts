@@ -19,7 +19,7 @@ describeOnLinux('The leftovers of a killed service', () => {
   const children: ChildProcess[] = [];
 
   beforeEach(async () => {
-    directory = await mkdtemp(join(tmpdir(), 'acp-leftovers-'));
+    directory = await mkdtemp(join(tmpdir(), 'agent-leftovers-'));
     folder = join(directory, 'processes');
     await mkdir(folder);
     marker = randomUUID();

@@ -9,7 +9,7 @@ describe('The folders of agents', () => {
   let folders: Folders;
 
   beforeEach(async () => {
-    directory = await mkdtemp(join(tmpdir(), 'acp-folders-'));
+    directory = await mkdtemp(join(tmpdir(), 'agent-folders-'));
     folders = new Folders({ directory, home: 'owner' });
   });
 

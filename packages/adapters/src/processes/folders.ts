@@ -1,7 +1,6 @@
 import { hash } from 'node:crypto';
 import { mkdir, readFile, rename, rm, rmdir, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
-import type { AcpSettings } from '../acp-options.js';
 
 /** What is known of the agent's session after a turn of it. */
 export interface SessionRecord {
@@ -20,12 +19,26 @@ export interface Place {
   record: string;
 }
 
-/** The folders of owners and sessions. Their names are digests: owners and ids are any strings. */
+/** Where the folders are. */
+export interface FolderSettings {
+  /** An absolute path. */
+  directory: string;
+  /** `owner`: each owner has a home; a path: the home of all. */
+  home: string;
+}
+
+/**
+ * The folders of owners and sessions. Their names are digests: owners and ids are any strings.
+ *
+ * @example
+ * const folders = new Folders({ directory, home: 'owner' });
+ * const { home, folder } = await folders.place(context.owner, `session ${session.id}`);
+ */
 export class Folders {
   /** The last change of each owner's folders, so that none is made while they are removed. */
   readonly #changes = new Map<string, Promise<unknown>>();
 
-  constructor(private readonly settings: Pick<AcpSettings, 'directory' | 'home'>) {}
+  constructor(private readonly settings: FolderSettings) {}
 
   /**
    * Makes the folders of a session, which only this user can read.
@@ -34,7 +47,7 @@ export class Folders {
    * @throws {Error} something else is where a folder should be · the system's error
    */
   async place(owner: string, session: string): Promise<Place> {
-    const place = this.#placeOf(owner, session);
+    const place = this.placeOf(owner, session);
     await this.#change(owner, async () => {
       for (const folder of [place.home, place.folder, dirname(place.record)]) await makeFolder(folder);
     });
@@ -43,12 +56,12 @@ export class Folders {
 
   /** What is known of the agent's session is of the past; the files stay. @throws the system's error */
   async forget(owner: string, session: string): Promise<void> {
-    await rm(this.#placeOf(owner, session).record, { force: true });
+    await rm(this.placeOf(owner, session).record, { force: true });
   }
 
   /** Removes what a session has; and what its owner has, with the last session. @throws the system's error */
   async erase(owner: string, session: string): Promise<void> {
-    const { folder, record } = this.#placeOf(owner, session);
+    const { folder, record } = this.placeOf(owner, session);
     await this.#change(owner, async () => {
       await rm(folder, { recursive: true, force: true });
       await rm(record, { force: true });
@@ -87,7 +100,8 @@ export class Folders {
     return join(this.settings.directory, 'owners', digest(owner));
   }
 
-  #placeOf(owner: string, session: string): Place {
+  /** Where the folders of a session are. They may not exist yet: see `place`. */
+  placeOf(owner: string, session: string): Place {
     const of = this.#ownerOf(owner);
     const name = digest(session);
     const { home } = this.settings;
