@@ -13,7 +13,7 @@ import {
 } from '../src/index.js';
 import { STORED_RETENTION_DEFAULTS } from '../src/stores/process/retention-options.js';
 import { PROMISES } from './promises.js';
-import { DOCUMENTS, read, ROOT, tableRows } from './support/documents.js';
+import { DOCUMENTS, membersOf, read, ROOT, tableRows } from './support/documents.js';
 
 describe.each(DOCUMENTS)('%s', (document) => {
   it('has links that lead somewhere', () => {
@@ -302,16 +302,3 @@ describe('The limits of the agent files', () => {
     );
   });
 });
-
-/** The names of the members of some interfaces of a source file. */
-function membersOf(path: string, names: string[]): string[] {
-  const source = ts.createSourceFile(path, read(path), ts.ScriptTarget.Latest);
-  const interfaces = source.statements.filter(
-    (statement): statement is ts.InterfaceDeclaration =>
-      ts.isInterfaceDeclaration(statement) && names.includes(statement.name.text),
-  );
-  const members = interfaces.flatMap((declared) =>
-    declared.members.map(({ name }) => (name as ts.Identifier).text),
-  );
-  return [...new Set(members)];
-}

@@ -59,3 +59,16 @@ export function compiled(code: string): string {
   const compilerOptions = { module, target, experimentalDecorators: true, emitDecoratorMetadata: true };
   return ts.transpileModule(code, { compilerOptions }).outputText;
 }
+
+/** The names of the members of some interfaces of a source file. */
+export function membersOf(path: string, names: string[]): string[] {
+  const source = ts.createSourceFile(path, read(path), ts.ScriptTarget.Latest);
+  const interfaces = source.statements.filter(
+    (statement): statement is ts.InterfaceDeclaration =>
+      ts.isInterfaceDeclaration(statement) && names.includes(statement.name.text),
+  );
+  const members = interfaces.flatMap((declared) =>
+    declared.members.map(({ name }) => (name as ts.Identifier).text),
+  );
+  return [...new Set(members)];
+}
