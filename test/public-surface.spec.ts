@@ -44,6 +44,7 @@ const ENTRIES: Record<string, string[]> = {
     'fileName',
     'keepSteps',
     'leftoversEnded',
+    'makeFolder',
     'modelFailure',
     'modelUsage',
     'notExecuted',

@@ -1,7 +1,7 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { join } from 'node:path';
+import { makeFolder } from 'nest-agent-query-adapters';
 import type { AcpSettings } from './acp-options.js';
-import { makeFolder } from './process/folders.js';
 import { refuseMissingFolder } from './run/workplace.js';
 
 /**

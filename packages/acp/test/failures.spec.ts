@@ -67,7 +67,7 @@ describe('A failure of an agent of ACP', () => {
   it('is a line that is too long', async () => {
     const handler = scripted.handler('', { lineLength: 10_000 });
     const answer = await answerOf(handler, ['say Hello', 'large 20000']);
-    expect(answer.error).toBeInstanceOf(Error);
+    expect(answer.error).toMatchObject({ code: 'limit_exceeded' });
     expect(textOf(answer.envelopes)).toBe('Hello');
     expect(scripted.processes).toEqual([]);
   });

@@ -22,7 +22,13 @@ export { callId, fileName, threadOf } from './names.js';
 export { type PromptMessage, promptMessages, type PromptPart, stepMessages } from './prompt-messages.js';
 export { endProcesses } from './processes/end-processes.js';
 export { environmentOf, MARKER, stateDirectory } from './processes/environment.js';
-export { type FolderSettings, Folders, type Place, type SessionRecord } from './processes/folders.js';
+export {
+  type FolderSettings,
+  Folders,
+  makeFolder,
+  type Place,
+  type SessionRecord,
+} from './processes/folders.js';
 export { leftoversEnded, ProcessRecord } from './processes/leftovers.js';
 export { questionKey } from './question-key.js';
 export { shownPath, withoutFolder } from './shown-paths.js';

@@ -41,6 +41,14 @@ describe('The peer of an agent', () => {
     ]);
   });
 
+  it('says that a request is answered before it handles what was written after the answer', async () => {
+    const peer = peerOf();
+    const answer = peer.request('session/prompt', {}, undefined, () => seen.push(['answered']));
+    input.write(line({ id: 0, result: {} }) + line({ method: 'session/update', params: 'late' }));
+    await answer;
+    expect(seen).toEqual([['answered'], ['told', 'session/update', 'late']]);
+  });
+
   it('reads lines that arrive byte by byte, and bytes that are not UTF-8', async () => {
     const peer = peerOf();
     const bytes = Buffer.concat([

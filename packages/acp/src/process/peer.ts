@@ -60,9 +60,10 @@ export class Peer {
    * Sends a request. Its answer is delivered when all that was written before it has been handled.
    *
    * @param signal gives the answer up; the other side is not told
+   * @param answered is called before the next line is handled, also where the connection is closed instead
    * @throws {RpcError} the answer is an error · {PeerClosed} · {RangeError} a line was too long · the reason of the signal
    */
-  request(method: string, params: object, signal?: AbortSignal): Promise<unknown> {
+  request(method: string, params: object, signal?: AbortSignal, answered?: () => void): Promise<unknown> {
     if (signal?.aborted) return Promise.reject(signal.reason as Error);
     if (this.#failure) return Promise.reject(this.#failure);
     const id = this.#nextId++;
@@ -71,7 +72,10 @@ export class Peer {
         this.#waiting.delete(id);
         reject(signal!.reason as Error);
       };
-      const settled = () => signal?.removeEventListener('abort', giveUp);
+      const settled = () => {
+        signal?.removeEventListener('abort', giveUp);
+        answered?.();
+      };
       signal?.addEventListener('abort', giveUp, { once: true });
       this.#waiting.set(id, {
         method,

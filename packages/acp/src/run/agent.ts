@@ -107,12 +107,14 @@ export class Agent {
   prompt(blocks: object[], translation: Translation): { turn: Turn; answer: Promise<unknown> } {
     const turn = new Turn(this.process.peer, translation);
     this.#turn = turn;
-    const answer = this.#call('session/prompt', { sessionId: this.#session, prompt: blocks });
-    const over = (failure?: unknown) => {
-      this.#turn = undefined;
-      turn.over(failure);
-    };
-    answer.then(() => over(), over);
+    // What comes in the same bytes, but after the answer, is no part of the turn.
+    const answered = () => (this.#turn = undefined);
+    const params = { sessionId: this.#session, prompt: blocks };
+    const answer = this.process.peer.request('session/prompt', params, undefined, answered);
+    answer.then(
+      () => turn.over(),
+      (error: unknown) => turn.over(error),
+    );
     return { turn, answer };
   }
 
@@ -122,10 +124,11 @@ export class Agent {
    * @param milliseconds for which the answer of its prompt is waited for
    */
   async cancel(milliseconds: number): Promise<void> {
-    if (!this.#turn) return;
+    const turn = this.#turn;
+    if (!turn) return;
     this.process.peer.notify('session/cancel', { sessionId: this.#session });
-    this.#turn.stop();
-    await settlesWithin(milliseconds, this.#turn.ended);
+    turn.stop();
+    await settlesWithin(milliseconds, turn.ended);
   }
 
   /** Asks the agent to erase its session, where it can. */

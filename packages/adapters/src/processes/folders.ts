@@ -123,7 +123,14 @@ async function hasNone(folder: string): Promise<boolean> {
   }
 }
 
-/** Makes a folder that only this user can read, if it is missing. @throws {Error} something else has its name · the system's error */
+/**
+ * Makes a folder that only this user can read, if it is missing, and the folders above it.
+ *
+ * @throws {Error} something else has its name · the system's error
+ *
+ * @example
+ * await makeFolder('/var/lib/agent/homes');
+ */
 export async function makeFolder(path: string): Promise<void> {
   try {
     await mkdir(path, { recursive: true, mode: 0o700 });
