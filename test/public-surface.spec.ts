@@ -38,6 +38,7 @@ const ENTRIES: Record<string, string[]> = {
     'callerResult',
     'cutModel',
     'decisionOf',
+    'distinctCalls',
     'endProcesses',
     'environmentOf',
     'estimateTextTokens',

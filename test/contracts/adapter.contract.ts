@@ -143,6 +143,19 @@ export function adapterContract(harness: AdapterHarness): void {
       expect(JSON.stringify(model.newest.messages)).toContain('celsius');
     });
 
+    can('repeatedIds', async () => {
+      const { handler } = await start([calls(), calls(), says('It is 21 degrees.')], [weather]);
+      const earlier = ['tool_call', 'tool_result'].map((type) => ({
+        type,
+        data: { id: CALL.id, name: CALL.name, arguments: CALL.arguments, content: WEATHER },
+      }));
+      const context = await contextOf({ sessionId: 'a', turns: [turn('Before?', earlier)] });
+      const envelopes = await answer(handler, await queryOf('The weather?'), context);
+      const ids = ofType(envelopes, 'tool_call').map(({ id }) => id);
+      expect(new Set([CALL.id, ...ids]).size).toBe(3);
+      expect(ofType(envelopes, 'tool_result').map(({ id }) => id)).toEqual(ids);
+    });
+
     can('toolError', async () => {
       const warn = jest.spyOn(Logger.prototype, 'warn').mockImplementation(() => undefined);
       const broken = {

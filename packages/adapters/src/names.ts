@@ -19,15 +19,16 @@ export function threadOf({ owner, id }: SessionRef): string {
 
 /**
  * An id of a tool call that no other run has. Some models number their calls from the beginning in each answer, and frameworks take
- * equal ids for one call.
+ * equal ids for one call. It has 9 letters and digits: Mistral takes no other ids.
  *
  * @param id the call's own id
  *
  * @example
- * callId(turn.runId, 'call_0'); // 'call_…', with 32 hexadecimal digits
+ * callId(turn.runId, 'call_0'); // such as 'h0Zk3x81B'
  */
 export function callId(runId: string, id: string): string {
-  return `call_${digest([runId, id]).slice(0, 32)}`;
+  const text = Buffer.from(digest([runId, id]), 'hex').toString('base64');
+  return text.replace(/[^A-Za-z0-9]/g, '').slice(0, 9);
 }
 
 /**

@@ -1,4 +1,5 @@
 import { AgentHandler, type Envelope, type Query, type QueryContext } from 'nest-agent-query';
+import { distinctCalls } from 'nest-agent-query-adapters';
 import {
   type AiSdkAdapterOptions,
   type AiSdkChoice,
@@ -20,7 +21,7 @@ class AiSdkHandler<K extends object> extends AgentHandler<K> {
   }
 
   override handle(query: Query<K>, context: QueryContext): AsyncIterable<Envelope> {
-    return new AiSdkRun(this.agent, this.settings, context).envelopes(query);
+    return distinctCalls(context, (run) => new AiSdkRun(this.agent, this.settings, run).envelopes(query));
   }
 }
 

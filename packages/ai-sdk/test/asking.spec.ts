@@ -189,7 +189,7 @@ describe('What an agent of the AI SDK asks', () => {
     const step = { acts: [call('x'.repeat(300), 'locate'), END] };
     const { context } = await answer([step, says('Hm.')], { locate }, () => ({ content: 1 }));
     expect(context.questions).toMatchObject([{ toolCallId: 'x'.repeat(300) }]);
-    expect(context.questions[0]!.key).toMatch(/^call_[0-9a-f]{32}$/);
+    expect(context.questions[0]!.key).toMatch(/^[A-Za-z0-9]{9}$/);
   });
 });
 

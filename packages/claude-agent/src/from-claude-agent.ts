@@ -5,7 +5,7 @@ import {
   type QueryContext,
   type SessionRef,
 } from 'nest-agent-query';
-import { Folders, leftoversEnded } from 'nest-agent-query-adapters';
+import { distinctCalls, Folders, leftoversEnded } from 'nest-agent-query-adapters';
 import {
   type ClaudeAgentOptions,
   type ClaudeAgentSettings,
@@ -59,7 +59,9 @@ class ClaudeAgentHandler<K extends object> extends AgentHandler<K> {
     // A run without a session has a conversation of its own.
     const id = session ? `session ${session.id}` : `run ${runId}`;
     const place = new Place(this.#folders, { owner, id });
-    yield* new ClaudeRun(place, this.#settings, query, context, claude).envelopes();
+    yield* distinctCalls(context, (run) =>
+      new ClaudeRun(place, this.#settings, query, run, claude).envelopes(),
+    );
   }
 
   /** Removes what is kept of the session, and what is kept of the owner with the last one. Of a session that goes on the files stay. */

@@ -5,6 +5,7 @@ import {
   type AdapterSettings,
   type ConversationStep,
   answerSteps,
+  callId,
   type ModelPart,
   openTurns,
   readConversation,
@@ -49,14 +50,14 @@ function answerMessages(runId: string, steps: ConversationStep[]): BaseMessage[]
   for (const { text, calls } of steps) {
     const tool_calls = calls.map(({ id, name, arguments: args }) => ({
       type: 'tool_call' as const,
-      id,
+      id: callId(runId, id),
       name,
       args,
     }));
     messages.push(new AIMessage({ content: text, tool_calls, id: idOf(runId, messages.length + 1) }));
     for (const { id, name, result, isError } of calls) {
       const status = isError ? 'error' : 'success';
-      const fields = { content: toolText(result), tool_call_id: id, name, status } as const;
+      const fields = { content: toolText(result), tool_call_id: callId(runId, id), name, status } as const;
       messages.push(new ToolMessage({ ...fields, id: idOf(runId, messages.length + 1) }));
     }
   }

@@ -5,7 +5,7 @@ import {
   type QueryContext,
   type SessionRef,
 } from 'nest-agent-query';
-import { adapterSettings, threadOf } from 'nest-agent-query-adapters';
+import { adapterSettings, distinctCalls, threadOf } from 'nest-agent-query-adapters';
 import { type CompiledGraph, hasMemory, type LangGraphOptions } from './graph-options.js';
 import { GraphRun } from './graph-run.js';
 import { Thread } from './thread.js';
@@ -54,7 +54,7 @@ class LangGraphHandler<K extends object> extends AgentHandler<K> {
   }
 
   override handle(query: Query<K>, context: QueryContext): AsyncGenerator<Envelope> {
-    return new GraphRun(this.graph, query, context, this.#settings).envelopes();
+    return distinctCalls(context, (run) => new GraphRun(this.graph, query, run, this.#settings).envelopes());
   }
 
   override async sessionErased(session: SessionRef): Promise<void> {

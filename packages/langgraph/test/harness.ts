@@ -18,6 +18,8 @@ import type { AdapterHarness, AskingHarness, FakeTool } from '../../../test/cont
 
 type ApprovedTool = FakeTool & { needsApproval?: boolean };
 
+const NOT_EXECUTED = 'LangGraph executes no call whose id its thread has had';
+
 /**
  * A graph with a checkpointer.
  *
@@ -26,7 +28,7 @@ type ApprovedTool = FakeTool & { needsApproval?: boolean };
 export function langGraphHarness(saver: () => BaseCheckpointSaver): AdapterHarness {
   return {
     name: 'langgraph',
-    cannot: {},
+    cannot: { repeatedIds: NOT_EXECUTED },
     create: (model, tools, options) => fromLangGraph(graphOf(model, tools, saver()), options),
   };
 }
@@ -34,7 +36,7 @@ export function langGraphHarness(saver: () => BaseCheckpointSaver): AdapterHarne
 /** A graph that is given the history. */
 export const langGraphWithoutMemoryHarness: AdapterHarness = {
   name: 'langgraph, without a checkpointer',
-  cannot: { checkpoint: 'a graph without a checkpointer keeps no steps' },
+  cannot: { repeatedIds: NOT_EXECUTED, checkpoint: 'a graph without a checkpointer keeps no steps' },
   create: (model, tools, options) => fromLangGraph(graphOf(model, tools), options),
 };
 

@@ -5,7 +5,7 @@ import {
   type QueryContext,
   type SessionRef,
 } from 'nest-agent-query';
-import { threadOf } from 'nest-agent-query-adapters';
+import { distinctCalls, threadOf } from 'nest-agent-query-adapters';
 import { type MastraAgent, type MastraMemory, type MastraOptions, mastraSettings } from './mastra-options.js';
 import { MastraRun } from './mastra-run.js';
 
@@ -46,7 +46,7 @@ class MastraHandler<K extends object> extends AgentHandler<K> {
   }
 
   override handle(query: Query<K>, context: QueryContext): AsyncIterable<Envelope> {
-    return new MastraRun(this.agent, this.#settings, query, context).envelopes();
+    return distinctCalls(context, (run) => new MastraRun(this.agent, this.#settings, query, run).envelopes());
   }
 
   override async sessionErased(session: SessionRef): Promise<void> {

@@ -6,6 +6,7 @@ import {
   type QueryContext,
   type SessionRef,
 } from 'nest-agent-query';
+import { distinctCalls } from 'nest-agent-query-adapters';
 import { AgentRun } from './agent-run.js';
 import { type AnyAgent, Frameworks } from './framework.js';
 import { memoryRef } from './memory.js';
@@ -64,7 +65,8 @@ class OpenAIAgentsHandler<K extends object> extends AgentHandler<K> {
   override async handle(query: Query<K>, context: QueryContext): Promise<AsyncIterable<Envelope>> {
     const agent = typeof this.agent === 'function' ? await this.agent(query, context) : this.agent;
     const { framework, runner } = await this.#frameworks.of(agent);
-    return new AgentRun({ agent, framework, runner, settings: this.settings }, query, context).envelopes();
+    const parts = { agent, framework, runner, settings: this.settings };
+    return distinctCalls(context, (run) => new AgentRun(parts, query, run).envelopes());
   }
 
   override async sessionErased(session: SessionRef): Promise<void> {

@@ -5,6 +5,7 @@ import { type BaseEvent, buildResumeArray, HttpAgent, type RunAgentInput, verify
 import { EventSchemas } from '@ag-ui/core/schemas';
 import fc from 'fast-check';
 import { type Envelope, type HandlerFunction, message } from 'nest-agent-query';
+import { distinctCalls } from 'nest-agent-query-adapters';
 import { openStore } from 'nest-agent-query/stores';
 import { from, lastValueFrom, type MonoTypeOperatorFunction, toArray } from 'rxjs';
 import {
@@ -131,6 +132,35 @@ describe('The events of any log', () => {
       }),
       { numRuns: casesOf(200) },
     );
+  });
+});
+
+describeOnOneAdapter('HttpAgent and calls that count from the beginning, on %s', (adapter) => {
+  it('are calls of their own, in a run and in the next one', async () => {
+    const handler: HandlerFunction = (_, context) =>
+      distinctCalls(context, async function* () {
+        for (const city of ['Rome', 'Oslo']) {
+          yield { type: 'tool_call', data: { id: 'call_0', name: 'weather', arguments: { city } } };
+          yield { type: 'tool_result', data: { id: 'call_0', content: city } };
+        }
+      });
+    const host = await startAgUi(adapter, handler);
+    try {
+      const agent = new HttpAgent({ url: `${host.url}/ag-ui`, threadId: 'counted' });
+      for (const id of ['1', '2']) {
+        agent.addMessage({ id, role: 'user', content: 'Go' });
+        await agent.runAgent();
+      }
+      const calls = agent.messages.flatMap((each) => (each.role === 'assistant' && each.toolCalls) || []);
+      expect(calls.map((call) => call.function.arguments)).toEqual(
+        ['Rome', 'Oslo', 'Rome', 'Oslo'].map((city) => JSON.stringify({ city })),
+      );
+      const results = agent.messages.flatMap((each) => (each.role === 'tool' ? [each.toolCallId] : []));
+      expect(results).toEqual(calls.map(({ id }) => id));
+      expect(new Set(results).size).toBe(4);
+    } finally {
+      await host.close();
+    }
   });
 });
 

@@ -8,6 +8,7 @@ export const ADAPTER_CASES = {
   usage: 'Usage of each step, with the model',
   fileIn: 'Files in: an image and a PDF',
   fileOut: 'Files out',
+  repeatedIds: 'Calls with an id that the session has had',
   callInText: 'A tool call in the middle of the text',
   cutInCall: 'A cut in the middle of a tool call',
   cancel: 'A cancel in the middle of a token',

@@ -67,13 +67,17 @@ class Silence {
 
   /** Waits for the other side. */
   async during<T>(waiting: Promise<T>): Promise<T> {
-    const timer = setTimeout(() => {
+    let isWaiting = true;
+    const abort = () => {
       const message = `The endpoint of the model was silent for ${this.ms} ms.`;
-      this.#controller.abort(new DOMException(message, 'TimeoutError'));
-    }, this.ms);
+      if (isWaiting) this.#controller.abort(new DOMException(message, 'TimeoutError'));
+    };
+    // In a busy process the time may be over before what has come is read: Node reads it before it calls `setImmediate`.
+    const timer = setTimeout(() => setImmediate(abort), this.ms);
     try {
       return await waiting;
     } finally {
+      isWaiting = false;
       clearTimeout(timer);
     }
   }

@@ -12,6 +12,9 @@ const SHOWN_LENGTH = 1_000;
 /** How a stream of events begins, also where it is cut before its first event. */
 const EVENT_STREAM = /^\uFEFF?(?:data|event|id|retry)?:/m;
 
+/** What a chunk has that may need a change, or ends the answer. A quotation mark in a text has a backslash before it. */
+const CHANGED = /"(?:error|message|tool_calls)"|"model":""|"finish_reason":"/;
+
 /**
  * The same `fetch`, whose successful responses are streams that the AI SDK can read. What says nothing is left out and logged. An
  * answer that came as a whole, or an error with the status 200, becomes a stream.
@@ -83,6 +86,7 @@ class ReadableAnswer {
 
   #event(data: string): void {
     this.#whole = undefined;
+    if (this.#hasChunk && !this.#isFinished && isPlain(data)) return this.#send(data);
     const isEnd = data === '[DONE]';
     const value = parsed(data);
     const chunk = chunkOf(value);
@@ -127,6 +131,11 @@ class ReadableAnswer {
   #shown(text: string): string {
     return withoutSecrets(text, this.secrets).slice(0, SHOWN_LENGTH);
   }
+}
+
+/** Whether a chunk needs no change, by its text: an answer has thousands of these, and the SDK parses each again. */
+function isPlain(data: string): boolean {
+  return data.includes('"choices":[{') && data.includes('"delta":{') && !CHANGED.test(data);
 }
 
 /** Undefined: it is no JSON. */
