@@ -34,7 +34,7 @@ describe('The options of coding agents', () => {
     );
     expect(plain.length).toBeGreaterThan(8);
     const shown = plain.map(([name]) => [name, acp.find(([option]) => option === quoted(name))![2]]);
-    expect(shown).toEqual(plain.map(([name, value]) => [name, quoted(String(value))]));
+    expect(shown).toEqual(plain.map(([name, value]) => [name, quoted(`${value as string | number}`)]));
     const variables = acp.flatMap(([, variable]) => (variable!.startsWith('`') ? [variable!] : []));
     const known = ROWS.map(([name]) => quoted(name)).filter((name) => name.startsWith('`ACP_'));
     expect(variables.sort()).toEqual(known.sort());

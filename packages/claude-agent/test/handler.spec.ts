@@ -171,7 +171,7 @@ describe('The handler of the Claude Agent SDK', () => {
     const { handler } = handlerOf([says('Hello')]);
     await answer(handler, await contextOf({ sessionId: 's' }));
     const works = async () =>
-      (await readdir(directory, { recursive: true })).filter((path) => /sessions\/[^/]+\/work$/.test(path));
+      (await readdir(directory, { recursive: true })).filter((path) => /\/work\/[^/]+$/.test(path));
     const session = { owner: 'anonymous', id: 's' };
     await handler.sessionErased?.({ ...session, goesOn: true });
     expect((await works()).length).toBe(1);
