@@ -68,7 +68,7 @@ async function check({ folder, manifest, path, files }) {
   for (const file of ['LICENSE', 'README.md', 'package.json', ...built.map((each) => posix.normalize(each))])
     assert.ok(files.includes(file), `${manifest.name} does not contain ${file}. Is it built?`);
   const strange = files.filter((file) =>
-    /^(?!template\/).*\.spec\.|tsbuildinfo|^src\/|node_modules/.test(file),
+    /^(?!template(?:-acp)?\/).*\.spec\.|tsbuildinfo|^src\/|node_modules/.test(file),
   );
   assert.deepEqual(strange, [], `${manifest.name} contains what nobody needs.`);
   const { messages } = await publint({ pkgDir: folder, strict: true, pack: 'npm' });

@@ -1,6 +1,7 @@
 import { createRequire } from 'node:module';
 import { join } from 'node:path';
 import { type LanguageModel, wrapLanguageModel } from 'ai';
+import { CODE_FOLDER } from './code-folder.cjs';
 
 /** What the factory of a provider package of the AI SDK takes, as far as all of them do. */
 export interface ProviderSettings {
@@ -46,8 +47,8 @@ export function providerOf(name: string, model: string, settings: ProviderSettin
 
 /** A package manager may put it where only the application finds it, and not this package. */
 function requireOf(entry: string): NodeJS.Require {
-  const found = [import.meta.url, join(process.cwd(), 'package.json')]
-    .map((file) => createRequire(file))
+  const found = [CODE_FOLDER, process.cwd()]
+    .map((folder) => createRequire(join(folder, 'package.json')))
     .find((require) => isInstalled(entry, require));
   if (found) return found;
   const command = `npm install ${entry}@${newestSpecification()}`;
