@@ -27,6 +27,7 @@ const ENTRIES: Record<string, string[]> = {
   'packages/acp/src/index.ts': ['checkAcp', 'fromAcp'],
   'packages/claude-agent/src/index.ts': ['fromClaudeAgent'],
   'packages/adapters/src/index.ts': [
+    'DistinctCalls',
     'Folders',
     'MARKER',
     'ModelGate',

@@ -6,7 +6,7 @@ import {
   type QueryContext,
   type SessionRef,
 } from 'nest-agent-query';
-import { distinctCalls, Folders, leftoversEnded } from 'nest-agent-query-adapters';
+import { DistinctCalls, Folders, leftoversEnded } from 'nest-agent-query-adapters';
 import { type AcpOptions, acpSettings } from './acp-options.js';
 import { Pool } from './process/pool.js';
 import { AcpRun, type RunServices } from './run/acp-run.js';
@@ -45,7 +45,8 @@ class AcpHandler extends AgentHandler {
   }
 
   override handle(query: Query, context: QueryContext): AsyncIterable<Envelope> {
-    return distinctCalls(context, (run) => new AcpRun(this.#services, query, run).envelopes());
+    const calls = new DistinctCalls(context);
+    return new AcpRun(this.#services, query, calls.context, calls).envelopes();
   }
 
   /** Nest calls it when the host ends: agents that wait for the next turn of their session end before it. */

@@ -38,7 +38,15 @@ export async function* distinctCalls(
   for await (const envelope of answer(calls.context)) yield calls.shown(envelope);
 }
 
-class DistinctCalls {
+/**
+ * What `distinctCalls` does, for adapters that hand over their envelopes in batches.
+ *
+ * @example
+ * const calls = new DistinctCalls(context);
+ * for await (const batch of answer(calls.context)) for (const envelope of batch) yield calls.shown(envelope);
+ */
+export class DistinctCalls {
+  /** The run, for what makes the envelopes. */
   readonly context: QueryContext;
   readonly #told: ToldCall[] = [];
   readonly #had = new Set<string>();

@@ -12,7 +12,7 @@ export {
   type ConversationTurn,
   readConversation,
 } from './conversation.js';
-export { distinctCalls } from './distinct-calls.js';
+export { DistinctCalls, distinctCalls } from './distinct-calls.js';
 export { callerResult, type Decision, decisionOf, notExecuted } from './given-answers.js';
 export { keepSteps } from './keep-steps.js';
 export { cutModel, modelFailure } from './model-failure.js';

@@ -1,7 +1,7 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import type { Logger } from '@nestjs/common';
 import { type Envelope, log, type Query, type QueryContext } from 'nest-agent-query';
-import { type Folders, keepSteps } from 'nest-agent-query-adapters';
+import { type DistinctCalls, type Folders, keepSteps } from 'nest-agent-query-adapters';
 import { HandedOver, textForLog } from 'nest-agent-query/agents';
 import type { AcpSettings } from '../acp-options.js';
 import { PeerClosed } from '../process/peer.js';
@@ -46,6 +46,7 @@ export class AcpRun {
     private readonly services: RunServices,
     private readonly query: Query,
     private readonly context: QueryContext,
+    private readonly distinct: DistinctCalls,
   ) {
     this.#state = stateOf(context) ?? { agentSession: '', keys: [], waiting: [], open: [] };
     this.#calls = new OpenCalls(this.#state.open);
@@ -68,7 +69,7 @@ export class AcpRun {
       this.#workplace = await Workplace.of(settings, folders, this.query, this.context);
       // One generator hands over each envelope, and all others whole batches: each `yield` costs as much as the parsing of a delta.
       for await (const batch of this.#answer(this.#workplace, recorded))
-        for (const envelope of batch) yield envelope;
+        for (const envelope of batch) yield this.distinct.shown(envelope);
       isClean = session !== undefined && settings.keepMs > 0;
     } catch (error) {
       // A run that was stopped ends here: nobody waits for a failure.
