@@ -1,7 +1,7 @@
-import type { QueryContext, Question, ResolvedInput } from 'nest-agent-query';
-import { isObject, type PermissionRequest } from './protocol.js';
 import { hash } from 'node:crypto';
+import type { QueryContext, Question, ResolvedInput } from 'nest-agent-query';
 import type { KnownCall } from '../translate/index.js';
+import { isObject, type PermissionRequest } from './protocol.js';
 
 /** A question about a call, as another attempt of the run needs it. */
 export interface AskedQuestion {
@@ -39,25 +39,26 @@ export function stateOf({ resumed }: Pick<QueryContext, 'resumed'>): AcpState | 
     : undefined;
 }
 
-/** Members that name or date one call, so that they differ when the model makes it again. */
-const OF_ONE_CALL = /(?:^|_)ids?$|Ids?$|(?:_at|At)(?:_?ms|Ms)?$|timestamp/;
-
 /**
- * The same for two permissions that allow the same call: of the same kind and title, with the same arguments.
+ * What Codex names and dates each call with, beside its arguments: these differ when the model makes the call again. Any other
+ * difference is another call, also another `id`.
  */
+const OF_ONE_CALL = ['call_id', 'turn_id', 'approval_id', 'started_at_ms'];
+
+/** The same for two permissions that allow the same call: of the same kind and title, with the same arguments. */
 export function markOf({ toolCall = {} }: PermissionRequest, call: KnownCall): string {
-  const parts = [
-    toolCall.kind ?? call.kind ?? '',
-    toolCall.title ?? call.title ?? '',
-    comparable(call.rawInput),
-  ];
+  const { rawInput } = call;
+  const told = isObject(rawInput)
+    ? Object.fromEntries(Object.entries(rawInput).filter(([name]) => !OF_ONE_CALL.includes(name)))
+    : rawInput;
+  const parts = [toolCall.kind ?? call.kind ?? '', toolCall.title ?? call.title ?? '', comparable(told)];
   return hash('sha256', JSON.stringify(parts), 'hex');
 }
 
+/** The same value for objects with the same members, in any order. */
 function comparable(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(comparable);
   if (!isObject(value)) return value ?? null;
-  const kept = Object.entries(value).filter(([name]) => !OF_ONE_CALL.test(name));
-  kept.sort(([one], [other]) => (one < other ? -1 : 1));
-  return kept.map(([name, each]) => [name, comparable(each)]);
+  const members = Object.entries(value).sort(([one], [other]) => (one < other ? -1 : 1));
+  return members.map(([name, each]) => [name, comparable(each)]);
 }

@@ -78,13 +78,10 @@ describe('A permission that an agent asks for', () => {
       expect(chosen(value)).toEqual({ outcome: 'selected', optionId: 'no' });
   });
 
-  it('is not asked if only `allow_always` could allow it, unless the operator says so', () => {
+  it('is not asked if only `allow_always` could allow it', () => {
     expect(questionOf(ONLY_ALWAYS, CALL)).toBeUndefined();
     expect(outcomeOf(ONLY_ALWAYS, true)).toEqual({ outcome: 'selected', optionId: 'no' });
-    const settings = { allowsAlways: true };
-    expect(questionOf(ONLY_ALWAYS, CALL, [], settings)).toMatchObject({ kind: 'approval' });
-    expect(outcomeOf(ONLY_ALWAYS, true, settings)).toEqual({ outcome: 'selected', optionId: 'always' });
-    expect(outcomeOf(USUAL, true, settings)).toEqual({ outcome: 'selected', optionId: 'once' });
+    expect(outcomeOf(USUAL, true)).toEqual({ outcome: 'selected', optionId: 'once' });
   });
 
   it('is not asked, and is cancelled, if its options cannot be read', () => {

@@ -3,18 +3,12 @@ import { questionKey } from 'nest-agent-query-adapters';
 import { argumentsOf, type KnownCall } from './known-call.js';
 import { itemsOf, membersOf, textIn } from './members.js';
 
-/** What may be answered to a request of the agent. */
-export interface PermissionSettings {
-  /** Whether `allow_always` may be chosen, which agents keep beyond the session, or for other sessions. Default false. */
-  allowsAlways?: boolean | undefined;
-}
-
 /** The outcome of `session/request_permission`. */
 export type PermissionOutcome = { outcome: 'selected'; optionId: string } | { outcome: 'cancelled' };
 
 interface Option {
   id: string;
-  kind: string;
+  kind: 'allow_once' | 'reject_once';
   name: string;
 }
 
@@ -36,9 +30,8 @@ export function questionOf(
   params: unknown,
   call: KnownCall,
   taken: readonly string[] = [],
-  settings: PermissionSettings = {},
 ): Question | undefined {
-  const options = optionsOf(params, settings);
+  const options = optionsOf(params);
   if (!options.some(isYes)) return undefined;
   const message = call.title ?? aboutOf(call);
   const about = { key: questionKey(call.id, taken), message, toolCallId: call.id };
@@ -52,12 +45,8 @@ export function questionOf(
  *
  * @param answer of a person, or a decision of the service: true or false
  */
-export function outcomeOf(
-  params: unknown,
-  answer: ResolvedInput | boolean,
-  settings: PermissionSettings = {},
-): PermissionOutcome {
-  const options = optionsOf(params, settings);
+export function outcomeOf(params: unknown, answer: ResolvedInput | boolean): PermissionOutcome {
+  const options = optionsOf(params);
   const chosen = options.find((option) => isChosen(option, answer, options));
   const selected = chosen ?? options.find(({ kind }) => kind === 'reject_once');
   return selected ? { outcome: 'selected', optionId: selected.id } : CANCELLED;
@@ -69,27 +58,23 @@ function isChosen(option: Option, answer: ResolvedInput | boolean, options: Opti
   return isApproved(answer) && isYes(option);
 }
 
-/** The options that may be chosen, those that hold only once first, each with a name of its own. */
-function optionsOf(params: unknown, { allowsAlways = false }: PermissionSettings): Option[] {
+/**
+ * The options that may be chosen, each with a name of its own. What is allowed always is none: agents keep it beyond the session, or
+ * for other sessions.
+ */
+function optionsOf(params: unknown): Option[] {
   const names: string[] = [];
-  const options = itemsOf(membersOf(params)['options'], OPTIONS).flatMap((item) => {
+  return itemsOf(membersOf(params)['options'], OPTIONS).flatMap((item) => {
     const { optionId, kind, name } = membersOf(item);
-    if (typeof optionId !== 'string' || typeof kind !== 'string') return [];
-    if (kind !== 'allow_once' && kind !== 'reject_once' && !(allowsAlways && kind === 'allow_always'))
-      return [];
+    if (typeof optionId !== 'string' || (kind !== 'allow_once' && kind !== 'reject_once')) return [];
     const shown = questionKey((textIn(name) ?? optionId).slice(0, NAME_LENGTH), names);
     names.push(shown);
     return [{ id: optionId, kind, name: shown }];
   });
-  return options.sort((one, other) => Number(isAlways(one)) - Number(isAlways(other)));
 }
 
 function isYes({ kind }: Option): boolean {
-  return kind !== 'reject_once';
-}
-
-function isAlways({ kind }: Option): boolean {
-  return kind === 'allow_always';
+  return kind === 'allow_once';
 }
 
 function isChoice(options: Option[]): boolean {
