@@ -6,7 +6,7 @@ import { isAbsolute, relative, sep } from 'node:path';
  * @param cwd the folder of the session, an absolute path
  *
  * @example
- * shownPath('/srv/work/1/src/main.ts', '/srv/work/1'); // 'src/main.ts'
+ * shownPath('/srv/project/1/src/main.ts', '/srv/project/1'); // 'src/main.ts'
  */
 export function shownPath(path: string, cwd: string): string {
   if (!isAbsolute(path)) return path;
@@ -20,7 +20,7 @@ export function shownPath(path: string, cwd: string): string {
  * A text for people without the folder of the session: agents write paths into titles.
  *
  * @example
- * withoutFolder('cat /srv/work/1/a.txt', '/srv/work/1'); // 'cat ./a.txt'
+ * withoutFolder('cat /srv/project/1/a.txt', '/srv/project/1'); // 'cat ./a.txt'
  */
 export function withoutFolder(text: string, cwd: string): string {
   return text.replaceAll(`${cwd}${sep}`, './');

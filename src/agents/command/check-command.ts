@@ -12,9 +12,8 @@ const PLAIN_WORD = /^[\w./+][\w./+-]*$/;
 const ASSIGNMENT = /^\w+=[\w./:+-]*$/;
 
 /**
- * Checks what can be known of a command without executing it: the shell understands its syntax, and its folder
- * and its first program exist.
- * The program is not looked for if only the execution would show its name.
+ * Checks what can be known of a command without executing it: the shell understands its syntax, and its folder and its first program
+ * exist. The program is not looked for if only the execution would show its name.
  *
  * @throws {Error} with a sentence that says what is wrong and what to do
  *

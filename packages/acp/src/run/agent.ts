@@ -61,8 +61,7 @@ export class Agent {
   async initialize(process: AgentProcess, signal?: AbortSignal): Promise<void> {
     this.#process = process;
     const clientCapabilities = { fs: { readTextFile: false, writeTextFile: false }, terminal: false };
-    const clientInfo = { name: 'nest-agent-query', version: '0.1.0' };
-    const params = { protocolVersion: VERSION, clientCapabilities, clientInfo };
+    const params = { protocolVersion: VERSION, clientCapabilities };
     this.#initialized = (await this.#call('initialize', params, signal)) ?? {};
     const { protocolVersion } = this.#initialized;
     if (protocolVersion !== VERSION)

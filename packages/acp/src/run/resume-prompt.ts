@@ -1,7 +1,7 @@
 import { isApproved } from 'nest-agent-query';
-import type { Rejection } from './permissions.js';
 import { decisionOf } from 'nest-agent-query-adapters';
 import type { RecordedAnswer } from './acp-state.js';
+import type { Rejection } from './permissions.js';
 
 /** What an agent is told whose process was lost. */
 export function resumePrompt(resumeText: string, recorded: readonly RecordedAnswer[]): string {

@@ -21,7 +21,7 @@ const ONLY_ALWAYS = asked(option('always', 'allow_always'), option('no', 'reject
 
 function callOf(members: object) {
   const call = newCall('c1');
-  mergeCall(call, members as Record<string, unknown>, '/srv/work');
+  mergeCall(call, members as Record<string, unknown>, '/srv/project');
   return call;
 }
 
@@ -29,12 +29,12 @@ function answer(members: Partial<ResolvedInput>): ResolvedInput {
   return { id: 'c1', outcome: 'answered', by: 'ann', at: '2026-11-30T00:00:00.000Z', ...members };
 }
 
-const CALL = callOf({ title: 'Edit /srv/work/a.ts', kind: 'edit', rawInput: { path: 'a.ts' } });
+const CALL = callOf({ title: 'Edit /srv/project/a.ts', kind: 'edit', rawInput: { path: 'a.ts' } });
 
 describe('A permission that an agent asks for', () => {
   it('is an approval with the title, the arguments of call and request, and a key of its own', () => {
-    const call = callOf({ title: 'Edit /srv/work/a.ts', kind: 'edit', rawInput: { path: 'a.ts' } });
-    mergeCall(call, { rawInput: { diff: '-a' } }, '/srv/work');
+    const call = callOf({ title: 'Edit /srv/project/a.ts', kind: 'edit', rawInput: { path: 'a.ts' } });
+    mergeCall(call, { rawInput: { diff: '-a' } }, '/srv/project');
     expect(questionOf(USUAL, call, ['c1'])).toEqual({
       key: 'c1:2',
       kind: 'approval',

@@ -14,13 +14,13 @@ async function blocksOf(parts: PartsInput, settings: Partial<PromptSettings> = {
   const { blocks } = await promptOf(await queryOf(parts), context, {
     capabilities: undefined,
     files: 'text',
-    keepFile: ({ name }) => Promise.resolve(`/srv/work/${name}`),
+    keepFile: ({ name }) => Promise.resolve(`/srv/project/${name}`),
     ...settings,
   });
   return blocks;
 }
 
-const LINK = { type: 'resource_link', uri: 'file:///srv/work/a.bin', name: 'a.bin', mimeType: 'application/octet-stream', size: 3 }; // prettier-ignore
+const LINK = { type: 'resource_link', uri: 'file:///srv/project/a.bin', name: 'a.bin', mimeType: 'application/octet-stream', size: 3 }; // prettier-ignore
 
 describe('The prompt of a query', () => {
   it('has the parts in their order: text files as text, others as links to files that were written', async () => {
@@ -45,7 +45,7 @@ describe('The prompt of a query', () => {
 
   it('has links to all files if the operator wants it', async () => {
     expect(await blocksOf([NOTES, BYTES], { files: 'link' })).toEqual([
-      { ...LINK, uri: 'file:///srv/work/notes.md', name: 'notes.md', mimeType: 'text/markdown', size: 7 },
+      { ...LINK, uri: 'file:///srv/project/notes.md', name: 'notes.md', mimeType: 'text/markdown', size: 7 },
       LINK,
     ]);
   });

@@ -1,7 +1,7 @@
 import type { Envelope } from 'nest-agent-query';
 import { Translation, type TranslationSettings } from './translation.js';
 
-const SETTINGS: TranslationSettings = { sessionId: 'own', cwd: '/srv/work' };
+const SETTINGS: TranslationSettings = { sessionId: 'own', cwd: '/srv/project' };
 
 /** What callers get of updates of one turn, and of its end. */
 function told(updates: unknown[]): Envelope[] {
@@ -78,7 +78,12 @@ describe('The calls of an agent', () => {
   });
 
   it('have the output of a command once, though codex has it three times', () => {
-    const output = { stdout: 'hi\n', aggregated_output: 'hi\n', formatted_output: 'hi\n', cwd: '/srv/work' };
+    const output = {
+      stdout: 'hi\n',
+      aggregated_output: 'hi\n',
+      formatted_output: 'hi\n',
+      cwd: '/srv/project',
+    };
     const [, result] = told([
       call({ status: 'in_progress' }),
       more({ status: 'completed', rawOutput: output }),
@@ -88,12 +93,16 @@ describe('The calls of an agent', () => {
 
   it('have paths relative to the folder of the session, diffs that are cut, and locations', () => {
     const content = [
-      { type: 'diff', path: '/srv/work/src/a.ts', oldText: null, newText: 'x'.repeat(70_000) },
+      { type: 'diff', path: '/srv/project/src/a.ts', oldText: null, newText: 'x'.repeat(70_000) },
       { type: 'diff', path: '/etc/hosts', oldText: 'a', newText: 'b' },
       { type: 'terminal', terminalId: 't' },
     ];
-    const locations = [{ path: '/srv/work/src/a.ts', line: 3 }, { path: '/srv/work', line: -1 }, { path: 5 }];
-    const title = 'Edit /srv/work/src/a.ts';
+    const locations = [
+      { path: '/srv/project/src/a.ts', line: 3 },
+      { path: '/srv/project', line: -1 },
+      { path: 5 },
+    ];
+    const title = 'Edit /srv/project/src/a.ts';
     const [{ data }] = told([call({ title, status: 'in_progress', content, locations })]) as [Envelope];
     expect(data).toMatchObject({
       title: 'Edit ./src/a.ts',

@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import type { Envelope } from 'nest-agent-query';
 import { Translation, type TranslationSettings } from './translation.js';
 
-const SETTINGS: TranslationSettings = { sessionId: 'own', cwd: '/srv/work' };
+const SETTINGS: TranslationSettings = { sessionId: 'own', cwd: '/srv/project' };
 
 /** What callers get of updates of one turn, and of its end. */
 function told(updates: unknown[]): Envelope[] {
@@ -186,7 +186,7 @@ describe('The other updates of an agent', () => {
     const some = <T>(...values: T[]) =>
       fc.oneof(fc.constantFrom<unknown>(...values), fc.jsonValue({ maxDepth: 2 }));
     const content = fc.record(
-      { type: some('text', 'image', 'audio', 'resource', 'resource_link', 'diff', 'content'), text: some('a', ''), path: some('/srv/work/a'),
+      { type: some('text', 'image', 'audio', 'resource', 'resource_link', 'diff', 'content'), text: some('a', ''), path: some('/srv/project/a'),
         newText: some('x'), data: some('AA=='), uri: some('https://a.example', 'file:///a'), resource: some({ text: 'a' }, { blob: 'AA' }), content: some({ text: 'a' }) },
       { requiredKeys: [] },
     ); // prettier-ignore
