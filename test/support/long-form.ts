@@ -11,6 +11,12 @@ export function casesOf(count: number): number {
   return Math.ceil(count * SHARE_OF_CASES);
 }
 
+/** `it` of a test that only the long form executes, because a test of the short form executes the same code. */
+export const itInLongForm = IS_LONG ? it : it.skip;
+
+/** `describe` of tests that only the long form executes, for the same reason. */
+export const describeInLongForm = IS_LONG ? describe : describe.skip;
+
 // A run is repeated with the seed that it has printed.
 if (process.env['SEED']) fc.configureGlobal({ seed: Number(process.env['SEED']) });
 
