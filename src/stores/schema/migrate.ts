@@ -15,8 +15,12 @@ export class OtherVersion extends Error {}
  * @throws Error if a migration fails
  */
 export async function migrate(kysely: Kysely<never>, schema: string | undefined): Promise<void> {
-  await refuseUnknown(kysely, schema);
-  const migrations = Object.keys(MIGRATIONS).map((name): [string, Migration] => [
+  const applied = await appliedMigrations(kysely, schema);
+  refuseUnknown(applied);
+  const names = Object.keys(MIGRATIONS);
+  // The migrator would read every column of every table of the database, also of those that belong to others.
+  if (applied.length === names.length) return;
+  const migrations = names.map((name): [string, Migration] => [
     name,
     { up: (db) => apply(db, schema, name) },
   ]);
@@ -42,12 +46,20 @@ async function apply(db: Kysely<unknown>, schema: string | undefined, name: stri
   }
 }
 
-async function refuseUnknown(kysely: Kysely<never>, schema: string | undefined): Promise<void> {
-  const tables = await kysely.introspection.getTables({ withInternalKyselyTables: true });
-  if (!tables.some((table) => table.name === MIGRATION_TABLE && (!schema || table.schema === schema))) return;
+/** The names of the migrations that the database has. */
+async function appliedMigrations(kysely: Kysely<never>, schema: string | undefined): Promise<string[]> {
+  const found =
+    schema === undefined
+      ? sql`select name from sqlite_master where type = 'table' and name = ${MIGRATION_TABLE}`
+      : sql`select tablename from pg_tables where schemaname = ${schema} and tablename = ${MIGRATION_TABLE}`;
+  if ((await found.execute(kysely)).rows.length === 0) return [];
   const table = sql.id(...(schema === undefined ? [] : [schema]), MIGRATION_TABLE);
   const { rows } = await sql<{ name: string }>`select name from ${table}`.execute(kysely);
-  const unknown = rows.map(({ name }) => name).filter((name) => !Object.hasOwn(MIGRATIONS, name));
+  return rows.map(({ name }) => name);
+}
+
+function refuseUnknown(applied: string[]): void {
+  const unknown = applied.filter((name) => !Object.hasOwn(MIGRATIONS, name));
   if (unknown.length === 0) return;
   throw new OtherVersion(
     `it was written by another version of this software (it has ${unknown.join(', ')}). ` +

@@ -1,7 +1,7 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { sql } from 'kysely';
+import { type Kysely, sql } from 'kysely';
 import { openDatabase } from '../../../test/support/postgres.js';
 import { eventsOf } from '../../../packages/store-contract/src/opened-store.js';
 import type { Driver } from '../drivers/driver.js';
@@ -9,6 +9,7 @@ import { LibsqlDriver } from '../drivers/libsql-driver.js';
 import { PostgresDriver } from '../drivers/postgres-driver.js';
 import { SqlRunStore } from '../sql-run-store.js';
 import { keyOf, ownerHashOf } from './keys.js';
+import { migrate } from './migrate.js';
 
 const TODAY = Math.floor(Date.now() / 86_400_000);
 const ANN = `${ownerHashOf('ann')}, '"ann"'`;
@@ -70,6 +71,39 @@ describe('A database of the version before', () => {
   it('keeps the usage that was not added up: Postgres', async () => {
     const server = await openDatabase();
     await checkUsage(() => PostgresDriver.open(new URL(server.url)));
+    await server.close();
+  });
+});
+
+describe('A database of this version', () => {
+  /** How many statements find that out. */
+  async function statementsOf({ db }: Driver, schema?: string): Promise<number> {
+    let count = 0;
+    const counted = db.withoutPlugins().withPlugin({
+      transformQuery: ({ node }) => {
+        count++;
+        return node;
+      },
+      transformResult: async ({ result }) => result,
+    });
+    await migrate(counted as Kysely<never>, schema);
+    return count;
+  }
+
+  // A database may have thousands of tables that belong to others.
+  it('is found to be one by its migrations only: a file', async () => {
+    const directory = await mkdtemp(join(tmpdir(), 'nest-agent-query-migrated-'));
+    const driver = await LibsqlDriver.open(join(directory, 'runs.db'));
+    expect(await statementsOf(driver)).toBe(2);
+    await driver.close();
+    await rm(directory, { recursive: true });
+  });
+
+  it('is found to be one by its migrations only: Postgres', async () => {
+    const server = await openDatabase();
+    const driver = await PostgresDriver.open(new URL(server.url));
+    expect(await statementsOf(driver, 'agent_query')).toBe(2);
+    await driver.close();
     await server.close();
   });
 });
