@@ -1,6 +1,8 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { Logger } from '@nestjs/common';
+import { sql } from 'kysely';
 import { SHARE_OF_CASES } from '../../test/support/long-form.js';
 import { deferred, eventually } from '../../test/support/conditions.js';
 import { OneDatabase } from '../../test/support/one-database.js';
@@ -12,7 +14,18 @@ import { LibsqlDriver } from './drivers/libsql-driver.js';
 import { SqlRunStore } from './sql-run-store.js';
 
 const files = await mkdtemp(join(tmpdir(), 'nest-agent-query-store-'));
-const file = new OneDatabase(() => LibsqlDriver.open(join(files, 'runs.db')));
+const file = new OneDatabase(async () => {
+  const driver = await LibsqlDriver.open(join(files, 'runs.db'));
+  // No machine loses its power here. What a process has written survives the process anyway.
+  await sql`pragma synchronous = off`.execute(driver.db);
+  return driver;
+});
+/** Processes of others do not matter to a file: this is only how often it looks for requests that have expired. */
+const LEASE_MS = 400;
+beforeAll(() => {
+  // A store that looks around at the moment of its crash reports an outage.
+  Logger.overrideLogger(false);
+});
 afterAll(async () => {
   await file.close();
   await rm(files, { recursive: true });
@@ -23,7 +36,7 @@ describeRunStore(
   async ({ retention, events }) => {
     let store: SqlRunStore;
     const open = async (told: StoreHost) => {
-      store = new SqlRunStore(await file.driver(), { retention });
+      store = new SqlRunStore(await file.driver(), { retention, leaseMs: LEASE_MS });
       await store.open(told);
       return store;
     };

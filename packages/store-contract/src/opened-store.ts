@@ -1,4 +1,5 @@
 import { setTimeout } from 'node:timers/promises';
+import type FastCheck from 'fast-check';
 import {
   type Admission,
   log,
@@ -86,6 +87,10 @@ let shareOfCases = 1;
 export function casesOf(count: number): number {
   return Math.ceil(count * shareOfCases);
 }
+
+/** Any text, also with surrogates that stand alone. The alphabet of all characters that fast-check has takes a second to build. */
+export const anyText = (fc: typeof FastCheck, lengths: { minLength?: number; maxLength: number }) =>
+  fc.string({ ...lengths, unit: fc.nat(0xffff).map((unit) => String.fromCharCode(unit)) });
 
 const dateNow = Date.now.bind(Date);
 let passedMs = 0;
@@ -232,16 +237,16 @@ export function ids(runs: readonly { id: string }[]): string[] {
 }
 
 /**
- * Checks a condition again and again until it holds.
+ * Checks a condition again and again until it holds, less often the longer that takes: a check may be a query.
  *
  * @throws {Error} it does not hold after 50 s: before the time limit of the test, so that nothing goes on after it
  */
 export async function eventually(condition: () => boolean | Promise<boolean>): Promise<void> {
   const since = performance.now();
   while (!(await condition())) {
-    if (performance.now() - since > 50_000)
-      throw new Error('The store did not do within 50 s what the test waits for.');
-    await setTimeout(1);
+    const passed = performance.now() - since;
+    if (passed > 50_000) throw new Error('The store did not do within 50 s what the test waits for.');
+    await setTimeout(passed / 20);
   }
 }
 

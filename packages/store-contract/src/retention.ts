@@ -72,7 +72,7 @@ export function describeRetention(): void {
       const text = JSON.stringify(message('x'.repeat(10_000)));
       const runs: RunRecord[] = [];
       for (let i = 0; i < 4; i++) runs.push((await admit()).run);
-      for (let i = 0; i < 100; i++) for (const { owner, id } of runs) await store.append({ owner, id }, text);
+      for (let i = 0; i < 100; i++) await Promise.all(runs.map(async (run) => store.append(run, text)));
       await sweep();
       let kept = 0;
       for (const { owner, id } of runs) {
@@ -92,8 +92,8 @@ export function describeRetention(): void {
         const large = JSON.stringify(message('x'.repeat(300_000)));
         const runs: RunRecord[] = [];
         for (let i = 0; i < 4; i++) runs.push((await admit()).run);
-        for (let i = 0; i < 200; i++) for (const run of runs) await store.append(run, text);
-        for (const run of runs) await store.append(run, large);
+        for (const each of [...Array<string>(200).fill(text), large])
+          await Promise.all(runs.map(async (run) => store.append(run, each)));
         await sweep();
         for (const run of runs) {
           expect(await logOf(run, 200 - 64)).toEqual([...Array<string>(64).fill(text), large]);

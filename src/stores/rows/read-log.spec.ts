@@ -4,6 +4,7 @@ import { Logger } from '@nestjs/common';
 import fc from 'fast-check';
 import {
   admissionOf,
+  anyText,
   codeOf,
   keptAnswer,
   readAll,
@@ -45,7 +46,7 @@ describe('The log of a run that another process executes', () => {
 
   it('has exactly the envelopes after any cursor, however they were committed, live and after the end', async () => {
     const length = fc.constantFrom(0, 1, 1, 1, 300, 40_000, 70_000);
-    const content = fc.tuple(fc.string({ unit: 'binary', maxLength: 8 }), length);
+    const content = fc.tuple(anyText(fc, { maxLength: 8 }), length);
     await fc.assert(
       fc.asyncProperty(
         fc.array(fc.array(content, { minLength: 1, maxLength: 8 }), { maxLength: 8 }),
@@ -86,7 +87,7 @@ describe('The log of a run that another process executes', () => {
   it('is read as its own process reads it, slice by slice', async () => {
     const run = await admit();
     // Committed one by one: many rows. The process that executes the run keeps the newest 256 KiB in memory.
-    const texts = Array.from({ length: 450 }, (_, index) => textOf(`${index} ${'x'.repeat(index)}`));
+    const texts = Array.from({ length: 150 }, (_, index) => textOf(`${index} ${'x'.repeat(9 * index)}`));
     for (const text of texts) await writer.store.append(run, text);
     await writer.store.end(run, COMPLETED, keptAnswer());
     for (const { store } of [writer, reader]) {
