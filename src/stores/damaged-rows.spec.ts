@@ -10,7 +10,8 @@ import {
   eventually,
   keptAnswer,
 } from '../../packages/store-contract/src/opened-store.js';
-import { openDatabase } from '../../test/support/postgres.js';
+import { OneDatabase } from '../../test/support/one-database.js';
+import { openDatabase, type TestDatabase } from '../../test/support/postgres.js';
 import { type Admission, message, type RunRecord } from '../query/index.js';
 import type { Driver } from './drivers/driver.js';
 import { LibsqlDriver } from './drivers/libsql-driver.js';
@@ -33,7 +34,6 @@ const INTERRUPTED = {
 /** What is told once of a run is told once in this process. */
 let runs = 0;
 let open: () => Promise<Driver>;
-let close: () => Promise<void>;
 const stores: SqlRunStore[] = [];
 const recovered: string[] = [];
 const errors: string[] = [];
@@ -43,23 +43,26 @@ beforeEach(() => {
 });
 afterEach(async () => {
   for (const store of stores.splice(0)) await store.close();
-  await close();
   recovered.length = 0;
   errors.length = 0;
   jest.restoreAllMocks();
 });
 
-async function openFile(): Promise<void> {
-  const directory = await mkdtemp(join(tmpdir(), 'nest-agent-query-damaged-'));
-  open = () => LibsqlDriver.open(join(directory, 'runs.db'));
-  close = () => rm(directory, { recursive: true });
-}
+let directory: string;
+beforeAll(async () => {
+  directory = await mkdtemp(join(tmpdir(), 'nest-agent-query-damaged-'));
+});
+afterAll(() => rm(directory, { recursive: true }));
 
-async function openPostgres(): Promise<void> {
-  const database = await openDatabase();
-  open = () => PostgresDriver.open(new URL(database.url));
-  close = () => database.close();
-}
+const openFile = () => LibsqlDriver.open(join(directory, 'runs.db'));
+
+let server: TestDatabase;
+beforeAll(async () => {
+  server = await openDatabase();
+});
+afterAll(() => server.close());
+
+const openPostgres = () => PostgresDriver.open(new URL(server.url));
 
 /** Opens the store of a process, which recovers what others have left. */
 async function start(restarts = 0, leaseMs = 1_000): Promise<SqlRunStore> {
@@ -92,8 +95,13 @@ async function execute(store: SqlRunStore, admission: Partial<Admission> = {}): 
 describe.each([
   ['a file', openFile],
   ['Postgres', openPostgres],
-])('A run of which %s has a damaged row', (_name, openOne) => {
-  beforeEach(openOne);
+])('A run of which %s has a damaged row', (_name, openDriver) => {
+  const database = new OneDatabase<Driver>(openDriver);
+  beforeAll(() => {
+    open = () => database.driver();
+  });
+  afterEach(() => database.empty());
+  afterAll(() => database.close());
 
   it.each([
     ['its log', `update log set envelopes = '{"type":' where run_id = 'RUN'`],
@@ -245,11 +253,13 @@ describe.each([
 });
 
 describe('A run that Postgres cannot change, because its data is damaged', () => {
-  beforeEach(openPostgres);
+  beforeAll(() => {
+    open = openPostgres;
+  });
 
   it('is told once, and the others go on', async () => {
     const before = await start();
-    for (let i = 0; i < 120; i++) await execute(before, { runId: `damaged-${i}` });
+    await Promise.all(Array.from({ length: 120 }, (_, i) => execute(before, { runId: `damaged-${i}` })));
     await execute(before, { runId: 'other' });
     await stop();
     await damage(

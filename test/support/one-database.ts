@@ -1,6 +1,9 @@
 import type { Driver } from '../../src/stores/drivers/driver.js';
 import type { SqlRunStore } from '../../src/stores/sql-run-store.js';
 
+/** What is not emptied. Triggers keep the counts of runs that wait, on Postgres during the commit. */
+export const KEPT_TABLES = /^(migration.*|waiting_counts|signal_channel)$/;
+
 /**
  * A database that the tests have one after another. Its tables are emptied after each: this takes a tenth of the time that a
  * new database and its connections take.
@@ -36,8 +39,7 @@ export class OneDatabase<D extends Driver> {
     const driver = await this.driver();
     this.#tables ??= (await driver.db.introspection.getTables())
       .map(({ name }) => name)
-      // Triggers keep the counts, on Postgres during the commit.
-      .filter((name) => !name.includes('migration') && name !== 'waiting_counts') as 'runs'[];
+      .filter((name) => !KEPT_TABLES.test(name)) as 'runs'[];
     const tables = this.#tables;
     // The statements of one tick need one message to the database.
     await driver.transact((db) => Promise.all(tables.map((table) => db.deleteFrom(table).execute())));
