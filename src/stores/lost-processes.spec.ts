@@ -261,7 +261,7 @@ describe('A checkpoint', () => {
         seen.add(`${answer.text}${checkpoint}`);
         const [again] = await take(other);
         await other.store.end(again!, COMPLETED, keptAnswer());
-        await stores.reset();
+        await other.store.close();
       }
       await proxy.close();
       expect(['first 1', 'first second 2']).toEqual(expect.arrayContaining([...seen]));

@@ -1,14 +1,13 @@
-import pg from 'pg';
 import { createHash } from 'node:crypto';
 import { mkdtemp, readdir, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import process from 'node:process';
 import { admissionOf, eventsOf, keptAnswer } from '../../../packages/store-contract/src/opened-store.js';
 import { eventually } from '../../../test/support/conditions.js';
+import { casesOf } from '../../../test/support/long-form.js';
+import { OneDatabase } from '../../../test/support/one-database.js';
 import { openDatabase, type TestDatabase } from '../../../test/support/postgres.js';
 import type { Turn } from '../../query/index.js';
-import type { Driver } from '../drivers/driver.js';
 import { LibsqlDriver } from '../drivers/libsql-driver.js';
 import { PostgresDriver } from '../drivers/postgres-driver.js';
 import { SqlRunStore } from '../sql-run-store.js';
@@ -22,7 +21,7 @@ interface Opened {
 }
 
 const SMALL = Buffer.from('A small file.');
-const LARGE = Buffer.alloc(3_000_000, 'A large file. ');
+const LARGE = Buffer.alloc(1_200_000, 'A large file. ');
 const digestOf = (bytes: Uint8Array) => createHash('sha256').update(bytes).digest('hex');
 const partOf = (bytes: Uint8Array): Turn['parts'][number] => ({
   type: 'file',
@@ -32,44 +31,47 @@ const partOf = (bytes: Uint8Array): Turn['parts'][number] => ({
   sha256: digestOf(bytes),
 });
 
+let directory: string;
 let server: TestDatabase;
+const file = new OneDatabase(() => LibsqlDriver.open(join(directory, 'runs.db')));
+const database = new OneDatabase(() => PostgresDriver.open(new URL(server.url)));
 beforeAll(async () => {
+  directory = await mkdtemp(join(tmpdir(), 'nest-agent-query-files-'));
   server = await openDatabase();
 });
-afterAll(() => server.close());
+afterAll(async () => {
+  await file.close();
+  await rm(directory, { recursive: true });
+  await database.close();
+  await server.close();
+});
 
-let schemas = 0;
 const stores: Record<string, (retention: Partial<StoredRetention>) => Promise<Opened>> = {
   'a directory': async (retention) => {
-    const directory = await mkdtemp(join(tmpdir(), 'nest-agent-query-files-'));
-    const store = new SqlRunStore(await LibsqlDriver.open(join(directory, 'runs.db')), { retention });
+    const driver = await file.driver();
+    const store = new SqlRunStore(driver, { retention });
     return {
       store,
       count: async () => {
-        const names = await readdir(join(directory, 'runs.db.files'), { recursive: true }).catch(() => []);
+        const names = await readdir(driver.contentDirectory, { recursive: true }).catch(() => []);
         return names.filter((name) => name.includes('/')).length;
       },
       close: async () => {
         await store.close();
-        await rm(directory, { recursive: true });
+        await file.empty();
+        await rm(driver.contentDirectory, { recursive: true, force: true });
       },
     };
   },
   Postgres: async (retention) => {
-    const url = server.url;
-    const schema = `files_${process.pid}_${++schemas}`;
-    const driver: Driver = await PostgresDriver.open(new URL(url), { schema });
-    const store = new SqlRunStore(driver, { retention });
+    const { db } = await database.driver();
+    const store = new SqlRunStore(await database.driver(), { retention });
     return {
       store,
-      count: async () =>
-        (await driver.db.selectFrom('chunks').select('content_id').distinct().execute()).length,
+      count: async () => (await db.selectFrom('chunks').select('content_id').distinct().execute()).length,
       close: async () => {
         await store.close();
-        const client = new pg.Client({ connectionString: url });
-        await client.connect();
-        await client.query(`drop schema ${schema} cascade`);
-        await client.end();
+        await database.empty();
       },
     };
   },
@@ -133,7 +135,7 @@ describe.each(Object.keys(stores))('The file store of a SqlRunStore, with %s', (
 
   it('keeps a file for the forks of a session, and removes it when all are erased, also at the same time', async () => {
     await open();
-    for (let round = 0; round < 5; round++) {
+    for (let round = 0; round < casesOf(8); round++) {
       const run = await keep(SMALL);
       await admit(run, SMALL, 'one');
       await end(run);
@@ -189,7 +191,7 @@ describe.each(Object.keys(stores))('The file store of a SqlRunStore, with %s', (
 
   it('stores a file again if a query brings it during its removal', async () => {
     await open();
-    for (let i = 0; i < 20; i++) {
+    for (let i = 0; i < casesOf(40); i++) {
       const first = await keep(SMALL);
       const [, second] = await Promise.all([store.files.release(first), keep(SMALL)]);
       expect(await read(second, SMALL)).toBe(true);
