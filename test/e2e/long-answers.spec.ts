@@ -5,7 +5,7 @@ import { Module } from '@nestjs/common';
 import { McpModule } from 'nest-agent-query-mcp';
 import { A2aModule } from 'nest-agent-query-protocols/a2a';
 import { OpenAiModule } from 'nest-agent-query-protocols/openai';
-import { message, type Query, QueryModule, toolResult } from '../../src/index.js';
+import { MemoryRunStore, message, type Query, QueryModule, toolResult } from '../../src/index.js';
 import { promise } from '../promises.js';
 import { ask, type Body, type Reply, request, type RequestOptions } from '../support/client.js';
 import { eventually } from '../support/conditions.js';
@@ -16,7 +16,7 @@ const MIB = 1024 * 1024;
 
 /** Longer than what the system takes for a connection that nobody reads. */
 const LENGTH = 12 * MIB;
-const CHUNK = `"${'x'.repeat(2_000)}"\n`;
+const CHUNK = `"${'x'.repeat(16_000)}"\n`;
 const CHUNKS = Math.ceil(LENGTH / CHUNK.length);
 const READERS = 4;
 
@@ -32,7 +32,8 @@ const handler = async function* ({ kwargs }: Query) {
   else for (let left = CHUNKS; left > 0; left--) yield message(CHUNK);
 };
 
-const KEY = { 'idempotency-key': 'the-answer' };
+/** A key belongs to one request: each view has its own. */
+const keyOf = (name: string) => ({ 'idempotency-key': name });
 const A2A = { 'a2a-version': '1.0', 'a2a-extensions': 'urn:nest-agent-query:cursor:v1' };
 
 type Asked = [options: RequestOptions, body?: Body];
@@ -40,7 +41,7 @@ type Asked = [options: RequestOptions, body?: Body];
 const getOf = (path: string, headers: Record<string, string> = {}): Asked => [
   { method: 'GET', path, headers },
 ];
-const postOf = (path: string, body: object, headers: Record<string, string> = KEY): Asked => [
+const postOf = (path: string, body: object, headers: Record<string, string> = keyOf(path)): Asked => [
   { path, headers },
   JSON.stringify(body),
 ];
@@ -52,7 +53,7 @@ function mcp(method: string, params: object, name: string): Asked {
     'io.modelcontextprotocol/clientCapabilities': { extensions: { 'io.modelcontextprotocol/tasks': {} } },
   };
   const headers = {
-    ...KEY,
+    ...keyOf('mcp'),
     accept: 'application/json, text/event-stream',
     'mcp-protocol-version': '2026-07-28',
     'mcp-method': method,
@@ -84,37 +85,43 @@ const VIEWS: [name: string, asked: (id: string) => Asked][] = [
         A2A,
       ),
   ],
-  ['ListTasks of A2A', () => getOf('/a2a/tasks?includeArtifacts=true', A2A)],
+  ['ListTasks of A2A', () => getOf('/a2a/tasks?includeArtifacts=true&pageSize=1', A2A)],
   ['tasks/get of MCP', (id) => mcp('tasks/get', { taskId: id }, id)],
   ['tools/call of MCP', () => mcp('tools/call', { name: 'plain', arguments: { text: 'Hi' } }, 'plain')],
 ];
 
 describeOnOneAdapter('Callers that do not read a long answer, on %s', (adapter) => {
   let host: Host;
+  let runId: string;
   let stalled: Reply[];
   let connections: Set<Socket>;
-  beforeEach(async () => {
+  beforeAll(async () => {
     @Module({
       imports: [
-        ...[QueryModule.forRoot({ handler }), OpenAiModule.forRoot(), A2aModule.forRoot()],
+        // It keeps the answers of all tests.
+        QueryModule.forRoot({ handler, store: new MemoryRunStore({ totalLength: 16 * LENGTH }) }),
+        ...[OpenAiModule.forRoot(), A2aModule.forRoot()],
         McpModule.forRoot({ tools: [{}, { name: 'plain', tasks: false }] }),
       ],
     })
     class AppModule {}
     host = await startHost(adapter, AppModule);
-    stalled = [];
     connections = new Set();
     const server = host.app.getHttpServer() as Server;
     server.on('connection', (socket: Socket) => {
       connections.add(socket);
       socket.once('close', () => connections.delete(socket));
     });
+    const run = await ask(host.url, 'Hi');
+    runId = run.runId;
+    await run.whole();
   });
+  beforeEach(() => void (stalled = []));
   afterEach(async () => {
     for (const reply of stalled) reply.cut();
     await host.idle();
-    await host.close();
   });
+  afterAll(() => host.close());
 
   const stall = async ([options, body]: Asked) => {
     const reply = await request(host.url, { ...options, isStalled: true }, body);
@@ -129,9 +136,7 @@ describeOnOneAdapter('Callers that do not read a long answer, on %s', (adapter) 
   };
 
   it.each(VIEWS)(promise('backpressure.whole-answers', '%s'), async (_, askedOf) => {
-    const run = await ask(host.url, 'Hi');
-    await run.whole();
-    const asked = askedOf(run.runId);
+    const asked = askedOf(runId);
     const whole = await (await request(host.url, ...asked)).whole();
     expect(whole.length).toBeGreaterThan(LENGTH);
 

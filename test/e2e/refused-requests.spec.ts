@@ -1,4 +1,5 @@
 import { mkdtemp, rm } from 'node:fs/promises';
+import { Agent } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { DynamicModule } from '@nestjs/common';
@@ -13,8 +14,9 @@ import {
   TEXT_BYTES,
   VIEWS,
 } from '../support/changing-requests.js';
-import { ask, get, request } from '../support/client.js';
+import { ask, request } from '../support/client.js';
 import { describeOnOneAdapter, type Host, startHost } from '../support/host.js';
+import { IS_LONG } from '../support/long-form.js';
 import { promise } from '../promises.js';
 
 /** Codes of each status, as hosts refuse queries with them. */
@@ -50,15 +52,21 @@ const handler: HandlerFunction = async function* ({ parts: [part] }, context) {
   await new Promise((resolve) => context.signal.addEventListener('abort', resolve));
 };
 
+/** The lists are read hundreds of times, and none of these requests is about a connection. */
+const connections = new Agent({ keepAlive: true });
+afterAll(() => connections.destroy());
+
 /** Everything that callers see of runs, sessions, turns, questions and files. */
 async function allLists({ url }: Host): Promise<unknown> {
-  const list = async (path: string) => (await get(url, path)).json<Record<string, { id: string }[]>>();
+  const agent = connections;
+  const list = async (path: string) =>
+    (await request(url, { method: 'GET', path, agent })).json<Record<string, { id: string }[]>>();
   const [runs, sessions, inputs, usage] = await Promise.all(
     ['/query?limit=500', '/query/sessions?limit=500', '/query/inputs', '/query/usage'].map(list),
   );
   const ids = sessions!['sessions']!.map(({ id }) => encodeURIComponent(id));
   const turns = await Promise.all(ids.map((id) => list(`/query/sessions/${id}`)));
-  const file = await request(url, { method: 'HEAD', path: `/query/files/${SENT_SHA256}` });
+  const file = await request(url, { method: 'HEAD', path: `/query/files/${SENT_SHA256}`, agent });
   return { runs, sessions, inputs, usage, turns, file: file.status };
 }
 
@@ -79,15 +87,15 @@ describeOnOneAdapter('Refused requests on %s', (adapter) => {
       };
       const imports = [QueryModule.forRoot(options), ...VIEWS];
       host = await startHost(adapter, { module: class {}, imports } as DynamicModule);
+    });
+    beforeEach(async () => {
       const headers = { 'content-type': 'text/plain', 'content-disposition': 'attachment; filename="a.txt"' };
       await (await request(host.url, { path: '/query/files', headers }, SENT_FILE)).whole();
     });
+    // Each test lists everything many times: what the tests before have left would be most of it.
     afterEach(async () => {
       code = undefined;
-      const { runs } = await (
-        await get(host.url, '/query?limit=500')
-      ).json<{ runs: { id: string; endedAt: unknown }[] }>();
-      for (const { id, endedAt } of runs) if (endedAt === null) await host.agent.cancel('anonymous', id);
+      await host.agent.eraseOwner('anonymous');
     });
     afterAll(async () => {
       await host.close();
@@ -95,10 +103,16 @@ describeOnOneAdapter('Refused requests on %s', (adapter) => {
     });
 
     let names = 0;
-    it.each(Object.entries(CHANGING))(promise('refusal.changes-nothing', '%s'), async (_, prepare) => {
+    /** No view treats a code otherwise than by its status: in the short form, each request is refused with one of them. */
+    const codesOf = (name: string) => {
+      const index = Object.keys(CHANGING).indexOf(name) % CODES.length;
+      return IS_LONG ? CODES : [CODES[index]!];
+    };
+
+    it.each(Object.entries(CHANGING))(promise('refusal.changes-nothing', '%s'), async (name, prepare) => {
       const send = await prepare(host.url, `name ${++names}`);
       const before = await allLists(host);
-      for (const [, each] of CODES) {
+      for (const [, each] of codesOf(name)) {
         code = each;
         expect(await (await send('Hello')).whole()).toContain('Not now.');
         expect(await allLists(host)).toEqual(before);

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 
 /** Whether suites have their long form: `TESTS=all`, as in `npm run everything`. */
-const IS_LONG = process.env['TESTS'] === 'all';
+export const IS_LONG = process.env['TESTS'] === 'all';
 
 /** The share of its cases that a property tries. */
 export const SHARE_OF_CASES = IS_LONG ? 1 : 0.25;
