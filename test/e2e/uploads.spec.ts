@@ -284,7 +284,7 @@ describeOnBothAdapters('A file before its query on %s', (adapter) => {
     };
     expect(await (await send(endless())).json()).toEqual(problem);
     expect(await (await send(form(), FORM)).json()).toEqual(problem);
-    const bomb = gzipSync(Buffer.alloc(50_000_000));
+    const bomb = gzipSync(Buffer.alloc(8_000_000));
     expect(await (await send(bomb, { 'content-encoding': 'gzip' })).json()).toEqual(problem);
     expect(await (await send('', { 'content-length': '99000000000' })).json()).toEqual(problem);
     expect(await spooled()).toEqual([]);
