@@ -5,10 +5,11 @@ import { log, message } from '../../src/index.js';
 import { promise } from '../promises.js';
 import { eventually } from '../support/conditions.js';
 import { describeOnOneAdapter, startAgent } from '../support/host.js';
+import { casesOf } from '../support/long-form.js';
 import { OperatorLog } from '../support/operator-log.js';
 import { ask } from '../support/client.js';
 
-const CLIENTS = 1000;
+const CLIENTS = casesOf(1000);
 const AT_ONCE = 50;
 const QUERY = JSON.stringify({ parts: [{ type: 'text', text: 'x'.repeat(2000) }] });
 
@@ -54,7 +55,7 @@ function added(before: string[], after: string[]): string[] {
   });
 }
 
-describeOnOneAdapter('1,000 clients that leave at any moment, on %s', (adapter) => {
+describeOnOneAdapter('Clients that leave at any moment, on %s', (adapter) => {
   it(promise('disconnect.no-leak'), async () => {
     let handling = 0;
     const signals: AbortSignal[] = [];

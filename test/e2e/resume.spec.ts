@@ -2,7 +2,7 @@ import type { OutgoingHttpHeaders } from 'node:http';
 import fc from 'fast-check';
 import { type Envelope, log, MemoryRunStore, message, QueryModule } from '../../src/index.js';
 import { promise } from '../promises.js';
-import { casesOf } from '../support/long-form.js';
+import { casesOf, IS_LONG } from '../support/long-form.js';
 import { ask, eventsOf, follow, FULL, type ReadEvent, type Reply } from '../support/client.js';
 import { describeOnOneAdapter, type Host, startHost } from '../support/host.js';
 import { ScriptedAgent } from '../support/scripted-agent.js';
@@ -41,7 +41,8 @@ describeOnOneAdapter('A stream that was cut, on %s', (adapter) => {
     ]);
     expect(whole.map(({ id }) => id)).toEqual([1, 2, 3, 4, 5].map((seq) => `${runId}.${seq}`));
 
-    for (let cut = 0; cut <= uncut.length; cut++) {
+    // In the short form every third byte: so each part of an envelope is cut, and both ways to resume are tried.
+    for (let cut = 0; cut <= uncut.length; cut += IS_LONG ? 1 : 3) {
       const first = await follow(host.url, runId);
       const read = eventsOf(await first.cutAfter(cut));
       const second = await resume(runId, read, cut % 2 ? 'GET' : 'POST');

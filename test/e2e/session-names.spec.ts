@@ -7,6 +7,7 @@ import { type HandlerFunction, message, QueryModule } from '../../src/index.js';
 import { promise } from '../promises.js';
 import { ask, get, request, type Reply } from '../support/client.js';
 import { describeOnBothAdapters, type Host, startHost } from '../support/host.js';
+import { casesOf } from '../support/long-form.js';
 
 /** The names in the paths of the endpoint and of the views, and members that every object has. */
 const OWN_NAMES = [
@@ -80,7 +81,7 @@ describeOnBothAdapters('The id of a session on %s', (adapter) => {
     const ids = fc.string({ unit: 'grapheme', maxLength: 20 }).filter(hasPath);
     await fc.assert(fc.asyncProperty(ids, tryRoutes), {
       examples: OWN_NAMES.map((name) => [name]),
-      numRuns: OWN_NAMES.length + 10,
+      numRuns: OWN_NAMES.length + casesOf(10),
       endOnFailure: true,
     });
   });

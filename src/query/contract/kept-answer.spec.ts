@@ -82,7 +82,7 @@ describe('An answer that a turn keeps', () => {
       envelopes: [],
       envelopesTruncated: true,
     });
-    const chunks = Array.from({ length: MIB }, () => message('x'));
+    const chunks = [message('x'.repeat(MIB - 1024)), ...Array.from({ length: 1024 }, () => message('x'))];
     const joined = keep(chunks);
     expect(joined.text.length).toBe(MIB);
     expect([joined.envelopesTruncated, bytesOf(joined)]).toEqual([true, MIB]);

@@ -1,4 +1,5 @@
 import fc from 'fast-check';
+import { casesOf } from '../../../test/support/long-form.js';
 import { isPublic, PrivateAddress, refusePrivate } from './public-lookup.js';
 
 const byte = fc.integer({ min: 0, max: 255 });
@@ -46,6 +47,7 @@ describe('An address', () => {
           expect(() => refusePrivate(each.includes(':') ? `[${each}]` : each)).toThrow(PrivateAddress);
         }
       }),
+      { numRuns: casesOf(100) },
     );
   });
 
