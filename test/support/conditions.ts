@@ -39,5 +39,10 @@ export async function eventually(condition: () => boolean | Promise<boolean>): P
 
 /** Checks a condition of another process every few milliseconds until it holds. The time limit of the test ends a wait in vain. */
 export async function eventuallyElsewhere(condition: () => boolean | Promise<boolean>): Promise<void> {
-  while (!(await condition())) await new Promise((resolve) => setTimeout(resolve, 10));
+  for (;;) {
+    const begun = now();
+    if (await condition()) return;
+    const took = now() - begun;
+    await new Promise((resolve) => setTimeout(resolve, Math.max(10, REST * took)));
+  }
 }
