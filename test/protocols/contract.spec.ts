@@ -74,6 +74,9 @@ const ENDS = ['completed', 'failed', 'cancelled'];
 
 const textOf = ({ parts: [part] }: Query) => (part?.type === 'text' ? part.text : '');
 
+/** The most bytes of a query besides its files. */
+const DOCUMENT_BYTES = 800_000;
+
 /** The row of a query with a file. */
 const FILE = [...REQUESTS].at(-1)!;
 
@@ -136,7 +139,9 @@ describe('The table of last events', () => {
 describeOnOneAdapter('In other protocols, on %s', (adapter) => {
   let host: Host;
   const start = (configure?: Configure) => {
-    const query = QueryModule.forRoot({ handler, admit, runs: { drainMs: 0, stopDeadlineMs: 100 } });
+    const runs = { drainMs: 0, stopDeadlineMs: 100 };
+    const limits = { documentBytes: DOCUMENT_BYTES };
+    const query = QueryModule.forRoot({ handler, admit, runs, limits });
     const modules = PROTOCOLS.map(({ module }) => module());
     const views = [...new Map(modules.map((each) => [each.module, each])).values()];
     class Views {}
@@ -229,11 +234,11 @@ describeOnOneAdapter('In other protocols, on %s', (adapter) => {
   it.each(eachCell(new Map([FILE])))(
     'a file is longer than what is not a file may be: %s, in a request of %s: %s',
     async (_row, _name, cell, protocol) => {
-      const grower = await FileGrower.before(host.url, 'YQ==', 17_200_000);
+      const grower = await FileGrower.before(host.url, 'YQ==', 2 * DOCUMENT_BYTES);
       const reply = await protocol.submit(grower.url, 'Hi', { parts: [jsonIn(cell)] });
       await reply.whole();
       expect(reply.status).toBe(200);
-      expect(received.parts[1]).toMatchObject({ file: { size: 12_900_000 } });
+      expect(received.parts[1]).toMatchObject({ file: { size: (2 * DOCUMENT_BYTES * 3) / 4 } });
       await grower.stop();
     },
   );

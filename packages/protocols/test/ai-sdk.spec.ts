@@ -34,6 +34,9 @@ import { describeOnOneAdapter, type Host } from '../../../test/support/host.js';
 import { ScriptedAgent } from '../../../test/support/scripted-agent.js';
 import { EVERY_TYPE, messageText } from './ai-sdk-messages.js';
 
+/** More bytes than what is not a file may have. */
+const LARGE = 20_000_000;
+
 const OPEN: Question = { key: 'o', kind: 'tool', message: 'Open', toolCallId: 'call_o', name: 'open' };
 
 describeOnOneAdapter('Clients of the AI SDK, with %s', (adapter) => {
@@ -328,9 +331,9 @@ describeOnOneAdapter('Clients of the AI SDK, with %s', (adapter) => {
     await rm(directory, { recursive: true });
   });
 
-  it('send a file of 50 MB, which the service has on disk', async () => {
+  it('send a large file, which the service has on disk', async () => {
     await start();
-    const content = Buffer.alloc(50_000_000, 'ab\u00e9');
+    const content = Buffer.alloc(LARGE, 'ab\u00e9');
     const url = `data:application/octet-stream;base64,${content.toString('base64')}`;
     const chat = chatAt(host.url);
     const part = { type: 'file', mediaType: 'application/octet-stream', filename: 'a.bin', url } as const;
