@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { TaskState } from '@a2a-js/sdk';
 import { promise } from '../promises.js';
 import { ask, cancel, follow, FULL, get, request } from '../support/client.js';
-import { deferred, eventuallyElsewhere } from '../support/conditions.js';
+import { type Deferred, deferred, eventuallyElsewhere } from '../support/conditions.js';
 import { serve, type SharedService, startService } from '../support/service.js';
 import { joined, validOf } from '../../packages/a2a/test/outcomes.js';
 import { part, ReferenceAgent, text } from '../../packages/a2a/test/reference-agent.js';
@@ -92,18 +92,22 @@ describe('AGENT=remote with the card of an agent', () => {
       task.artifact('b', [part({ $case: 'data', value: 'end' })]);
       task.complete();
     };
-    let running = (service = await startService(environment));
-    const reply = await ask(running.url, 'x', { headers: FULL });
+    let killed = await startService(environment);
+    service = killed;
+    const reply = await ask(killed.url, 'x', { headers: FULL });
     await reply.until('word 0');
-    for (const gate of [away, again]) {
-      running.process.kill('SIGKILL');
-      await running.exited;
+    const afterKill = async (gate: Deferred, start: () => Promise<SharedService>) => {
+      killed.process.kill('SIGKILL');
+      await killed.exited;
       gate.resolve();
       const { length } = reference.calls;
-      running = service = await startService(environment);
+      service = await start();
       await eventuallyElsewhere(() => reference.calls.slice(length).includes('SubscribeToTask'));
-    }
-    const envelopes = await (await follow(running.url, reply.runId)).allEnvelopes();
+    };
+    await afterKill(away, async () => (killed = await startService(environment)));
+    // Nobody kills the last one.
+    await afterKill(again, () => serve(environment));
+    const envelopes = await (await follow(service.url, reply.runId)).allEnvelopes();
     expect(envelopes.filter(({ type }) => type === 'restarted')).toHaveLength(2);
     expect(joined(validOf(envelopes))).toEqual([
       { type: 'message', data: { id: 'a', content: 'word 0 word 1 ' } },

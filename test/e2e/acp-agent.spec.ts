@@ -5,13 +5,13 @@ import { promise } from '../promises.js';
 import { anyRuns } from '../support/child-processes.js';
 import { ask } from '../support/client.js';
 import { ROOT } from '../support/documents.js';
-import { refusalOf, type Service, startService } from '../support/service.js';
+import { refusalOf, serve, type SharedService } from '../support/service.js';
 
 const SCRIPTED = `${process.execPath} ${join(ROOT, 'packages/acp/test/agent.mjs')}`;
 
 describe('The agent acp', () => {
   let directory: string;
-  let service: Service | undefined;
+  let service: SharedService | undefined;
 
   beforeEach(async () => (directory = await mkdtemp(join(tmpdir(), 'acp-agent-'))));
 
@@ -28,7 +28,7 @@ describe('The agent acp', () => {
   }
 
   it(promise('service.acp', 'several agents, each with its own variables'), async () => {
-    service = await startService({
+    service = await serve({
       ACP_DIRECTORY: join(directory, 'state'),
       AGENTS: 'code=acp,review=acp,say=echo',
       ACP_COMMAND: SCRIPTED,
@@ -42,7 +42,7 @@ describe('The agent acp', () => {
 
   it(promise('service.acp-environment'), async () => {
     const secrets = { JWT_SECRET: 's'.repeat(40), UNNAMED: 'unnamed', PASSED: 'passed' };
-    service = await startService({
+    service = await serve({
       ...variables(),
       ...secrets,
       ACP_COMMAND: `env > ${join(directory, 'environment')}; ${SCRIPTED}`,

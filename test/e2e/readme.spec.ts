@@ -3,7 +3,7 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { codeBlocks, compiled, read, ROOT } from '../support/documents.js';
-import { startService } from '../support/service.js';
+import { serve } from '../support/service.js';
 
 const run = promisify(execFile);
 const readme = read('README.md');
@@ -52,7 +52,7 @@ describe('The README', () => {
 
   it('prints the answer of the service to its first query as it is', async () => {
     const [, command, output] = /```sh\n(curl [^]*?)\n```\n\n```\n([^]*?)```/.exec(readme)!;
-    const service = await startService();
+    const service = await serve();
     const line = command!.replace('http://127.0.0.1:3000', service.url);
     expect((await run('sh', ['-c', `${line} -sS`])).stdout).toBe(`${output}\n`);
     await service.stop();

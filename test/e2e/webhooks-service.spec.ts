@@ -5,13 +5,13 @@ import { AgentQueryClient } from 'nest-agent-query-client';
 import { promise } from '../promises.js';
 import { ask } from '../support/client.js';
 import { quickCommand } from '../support/command-line.js';
-import { refusalOf, type Service, serve, startService } from '../support/service.js';
+import { refusalOf, serve, type SharedService, startService } from '../support/service.js';
 import { SECRET, WebhookReceiver } from '../support/webhook-receiver.js';
 
 describe('The webhooks of the service', () => {
   let directory: string;
   let receiver: WebhookReceiver;
-  let service: Service | undefined;
+  let service: SharedService | undefined;
   beforeEach(async () => {
     directory = await mkdtemp(join(tmpdir(), 'webhooks-'));
     receiver = await WebhookReceiver.start();
@@ -33,15 +33,16 @@ describe('The webhooks of the service', () => {
   });
 
   it(promise('service.webhooks-crash'), async () => {
-    service = await startService(variables(), directory);
+    const killed = await startService(variables(), directory);
+    service = killed;
     // It gets no answer.
     receiver.reply = () => undefined;
     const asked = await ask(service.url, 'Hi');
     await asked.whole();
     await receiver.count(1);
-    service.process.kill('SIGKILL');
-    await service.exited;
-    service = await startService(variables(), directory);
+    killed.process.kill('SIGKILL');
+    await killed.exited;
+    service = await serve(variables(), directory);
     await receiver.count(2);
     const [first, second] = receiver.received;
     expect(second!.body).toBe(first!.body);

@@ -5,7 +5,7 @@ import type { RunInputs } from 'nest-agent-query';
 import { promise } from '../../../../test/promises.js';
 import { ask, envelopesOf, follow, get, request } from '../../../../test/support/client.js';
 import { eventuallyElsewhere } from '../../../../test/support/conditions.js';
-import { startService } from '../../../../test/support/service.js';
+import { serve, type SharedService, startService } from '../../../../test/support/service.js';
 import { dataOf, Scripted, textOf } from '../scripted.js';
 
 const BUILT = resolve(import.meta.dirname, '../../dist/index.js');
@@ -17,8 +17,9 @@ describe('A service with an agent of ACP that is killed', () => {
     const options = JSON.stringify({ ...scripted.options('deaf;stays'), stopDeadlineMs: 1_000 });
     const module = `import { fromAcp } from ${JSON.stringify(BUILT)};\nexport default fromAcp(${options});\n`;
     await writeFile(join(directory, 'agent.mjs'), module);
-    const start = () => startService({ AGENT: './agent.mjs', DATABASE_URL: 'file:./runs.db' }, directory);
-    let service = await start();
+    const settings = { AGENT: './agent.mjs', DATABASE_URL: 'file:./runs.db' };
+    const killed = await startService(settings, directory);
+    let service: SharedService = killed;
     try {
       const done = join(directory, 'done');
       const script = `DO say Before. \nDO run echo once >> ${done}; echo made\nDO say After.`;
@@ -26,10 +27,10 @@ describe('A service with an agent of ACP that is killed', () => {
       await asked.until('input_required');
       const lost = scripted.processes;
       expect(lost.length).toBe(1);
-      service.process.kill('SIGKILL');
-      await service.exited;
+      killed.process.kill('SIGKILL');
+      await killed.exited;
       expect(scripted.processes).toEqual(lost);
-      service = await start();
+      service = await serve(settings, directory);
       await eventuallyElsewhere(() => scripted.processes.length === 0);
       const path = `/query/${asked.runId}/inputs`;
       const { inputs } = (await (await get(service.url, path)).json()) as unknown as RunInputs;
