@@ -3,19 +3,11 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promise } from '../promises.js';
-import { anyRuns } from '../support/child-processes.js';
+import { anyRuns, pidsIn, STUBBORN } from '../support/child-processes.js';
 import { ask, cancel, FULL, get, type Reply, request } from '../support/client.js';
 import { eventuallyElsewhere } from '../support/conditions.js';
 import { ROOT } from '../support/documents.js';
-import { serve, type SharedService, startService } from '../support/service.js';
-
-/** It ignores SIGTERM, as its child does, and prints the ids of both. */
-const STUBBORN = `import os, signal, subprocess, sys, time
-signal.signal(signal.SIGTERM, signal.SIG_IGN)
-child = subprocess.Popen(["sh", "-c", "trap '' TERM; while :; do sleep 1000; done"])
-print(os.getpid(), child.pid, flush=True)
-while True: time.sleep(1000)
-`;
+import { serve, type SharedService } from '../support/service.js';
 
 /** It writes until it has to wait for a second, and then notes how many bytes it has written. */
 const ENDLESS = `import os, select
@@ -76,9 +68,6 @@ describe('The agent command', () => {
     const answers = [{ id, outcome: 'answered', value }];
     return request(url, { path: `/query/${runId}/inputs` }, JSON.stringify({ answers }));
   }
-
-  /** The ids that the program has printed. */
-  const pidsIn = (text: string) => /"content":"(\d+) (\d+)\\n"/.exec(text)!.slice(1).map(Number);
 
   it(promise('files.answer', 'of a program, which writes it in base64'), async () => {
     const lines = [
@@ -173,23 +162,6 @@ describe('The agent command', () => {
     expect(written).toBeLessThan(32 * 1024 * 1024);
     await cancel(url, answer.runId);
     answer.cut();
-  });
-
-  it.each([1, 2])(promise('service.command-shutdown', '%d signals'), async (signals) => {
-    const own = await startService(
-      { AGENT: 'command', COMMAND: 'python3 stubborn.py', DRAIN_MS: signals === 1 ? '0' : '60000' },
-      directory,
-    );
-    service = own;
-    const answer = await ask(own.url, '');
-    const pids = pidsIn(await answer.until('content'));
-    own.process.kill('SIGTERM');
-    if (signals === 2) {
-      await eventuallyElsewhere(() => own.output().includes('Runs: 1 executing'));
-      own.process.kill('SIGTERM');
-    }
-    expect(await own.exited).toBe(signals === 2 ? 143 : 0);
-    await eventuallyElsewhere(async () => !(await anyRuns(pids)));
   });
 
   it(promise('service.command-secrets'), async () => {

@@ -9,12 +9,10 @@ import type {
   SuggestionsEnvelope,
 } from '../../src/index.js';
 import { promise } from '../promises.js';
-import { anyRuns, parsersOf } from '../support/child-processes.js';
-import { request } from '../support/client.js';
-import { eventually } from '../support/conditions.js';
-import { greedyPdf, longStringPdf } from '../support/hostile-files.mjs';
+import { get, request } from '../support/client.js';
+import { longStringPdf } from '../support/hostile-files.mjs';
 import { describeOnOneAdapter, startAgent } from '../support/host.js';
-import { type Service, startService } from '../support/service.js';
+import { serve, type SharedService } from '../support/service.js';
 
 const FIXTURES = resolve(import.meta.dirname, '../fixtures/files');
 const OFFICE = 'application/vnd.openxmlformats-officedocument';
@@ -52,10 +50,10 @@ const FILES: [name: string, mimeType: string, said: string[]][] = [
 ];
 
 describe('The built-in agent of the service', () => {
-  let service: Service;
+  let service: SharedService;
 
   beforeAll(async () => {
-    service = await startService();
+    service = await serve();
   });
 
   afterAll(async () => {
@@ -99,17 +97,7 @@ describe('The built-in agent of the service', () => {
       },
       { text: expect.stringContaining('4 characters'), done: [{ status: 'completed' }] },
     ]);
-    expect(service.process.exitCode).toBeNull();
-  });
-
-  it.each(['SIGKILL', 'SIGTERM'] as const)(promise('service.files-agent-orphans', '%s'), async (signal) => {
-    const other = await startService({ DRAIN_MS: '0', STOP_DEADLINE_MS: '100' });
-    await request(other.url, {}, bodyOf('a.pdf', greedyPdf()));
-    let pids: number[] = [];
-    await eventually(async () => (pids = await parsersOf(other.process.pid!)).length > 0);
-    other.process.kill(signal);
-    await other.exited;
-    await eventually(async () => !(await anyRuns(pids)));
+    expect((await get(service.url, '/health/ready')).status).toBe(200);
   });
 });
 

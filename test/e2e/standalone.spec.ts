@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { promise } from '../promises.js';
 import { answerOf, ask, get, request } from '../support/client.js';
-import { refusalOf, serve, type SharedService, startService } from '../support/service.js';
+import { refusalOf, serve, type Service, type SharedService, startService } from '../support/service.js';
 
 const run = promisify(execFile);
 
@@ -63,34 +63,42 @@ describe('The standalone service', () => {
     });
   });
 
-  it(promise('service.unhandled-rejection'), async () => {
-    const agent = `export default async function* () {
-      void Promise.reject(new Error('not awaited'));
-      yield { type: 'message', data: { content: 'still here' } };
-    }`;
-    await writeFile(join(directory, 'my-agent.mjs'), agent);
-    service = await startService({ AGENT: './my-agent.mjs' }, directory);
-    const answer = { text: 'still here', done: [{ status: 'completed' }] };
-    expect(await (await ask(service.url, '1')).answer()).toEqual(answer);
-    expect(await (await ask(service.url, '2')).answer()).toEqual(answer);
-    expect(service.output().match(/Error: not awaited$/gm)).toHaveLength(2);
-  });
-
-  it(promise('service.sigterm'), async () => {
-    const agent = `export default async function* () {
+  describe('whose handler does unusual things', () => {
+    const agent = `export default async function* ({ parts: [{ text }] }) {
       yield { type: 'message', data: { content: 'first' } };
-      process.kill(process.pid, 'SIGTERM');
+      if (text === 'reject') void Promise.reject(new Error('not awaited'));
+      if (text === 'signal') process.kill(process.pid, 'SIGTERM');
       await new Promise((resolve) => setImmediate(resolve));
       yield { type: 'message', data: { content: 'last' } };
     }`;
-    await writeFile(join(directory, 'my-agent.mjs'), agent);
-    const started = (service = await startService({ AGENT: './my-agent.mjs' }, directory));
-    expect(await (await ask(started.url, 'go')).whole()).toBe(
+    const ANSWER =
       'data: {"type":"message","data":{"content":"first"}}\n\n' +
-        'data: {"type":"message","data":{"content":"last"}}\n\n' +
-        'data: {"type":"done","data":{"status":"completed"}}\n\n',
-    );
-    expect(await started.exited).toBe(0);
+      'data: {"type":"message","data":{"content":"last"}}\n\n' +
+      'data: {"type":"done","data":{"status":"completed"}}\n\n';
+    let folder: string;
+    let unusual: Service;
+
+    beforeAll(async () => {
+      folder = await mkdtemp(join(tmpdir(), 'standalone-'));
+      await writeFile(join(folder, 'my-agent.mjs'), agent);
+      unusual = await startService({ AGENT: './my-agent.mjs' }, folder);
+    });
+    afterAll(async () => {
+      await unusual.stop();
+      await rm(folder, { recursive: true });
+    });
+
+    it(promise('service.unhandled-rejection'), async () => {
+      for (let query = 0; query < 2; query += 1)
+        expect(await (await ask(unusual.url, 'reject')).whole()).toBe(ANSWER);
+      expect(unusual.output().match(/Error: not awaited$/gm)).toHaveLength(2);
+    });
+
+    // The service that the rejections have not ended ends in order.
+    it(promise('service.sigterm'), async () => {
+      expect(await (await ask(unusual.url, 'signal')).whole()).toBe(ANSWER);
+      expect(await unusual.exited).toBe(0);
+    });
   });
 
   it(promise('service.health'), async () => {

@@ -30,3 +30,16 @@ export async function deadProcess(): Promise<number> {
   await once(child, 'exit');
   return child.pid!;
 }
+
+/** A program in Python that ignores SIGTERM, as its child does, and prints the ids of both. */
+export const STUBBORN = `import os, signal, subprocess, sys, time
+signal.signal(signal.SIGTERM, signal.SIG_IGN)
+child = subprocess.Popen(["sh", "-c", "trap '' TERM; while :; do sleep 1000; done"])
+print(os.getpid(), child.pid, flush=True)
+while True: time.sleep(1000)
+`;
+
+/** The two ids that a program has printed, in the answer of the agent `command`. */
+export function pidsIn(answer: string): number[] {
+  return /"content":"(\d+) (\d+)\\n"/.exec(answer)!.slice(1).map(Number);
+}
