@@ -11,7 +11,7 @@ import type {
 import { promise } from '../promises.js';
 import { get, request } from '../support/client.js';
 import { longStringPdf } from '../support/hostile-files.mjs';
-import { describeOnOneAdapter, startAgent } from '../support/host.js';
+import { describeOnOneAdapter, type Host, startAgent } from '../support/host.js';
 import { serve, type SharedService } from '../support/service.js';
 
 const FIXTURES = resolve(import.meta.dirname, '../fixtures/files');
@@ -102,8 +102,13 @@ describe('The built-in agent of the service', () => {
 });
 
 describeOnOneAdapter('The built-in agent on %s', (adapter) => {
+  let host: Host;
+  beforeAll(async () => {
+    host = await startAgent(adapter, FilesHandler);
+  });
+  afterAll(() => host.close());
+
   it(promise('service.files-agent-requests'), async () => {
-    const host = await startAgent(adapter, FilesHandler);
     const ask = async (text: string, ...names: string[]) => {
       const files = names.map(async (name) => ({
         type: 'file',
@@ -112,7 +117,11 @@ describeOnOneAdapter('The built-in agent on %s', (adapter) => {
         base64: (await readFile(resolve(FIXTURES, name))).toString('base64'),
       }));
       const parts = [...(await Promise.all(files)), { type: 'text', text }];
-      const reply = await request(host.url, {}, JSON.stringify({ parts, kwargs: { session_id: 'a' } }));
+      const reply = await request(
+        host.url,
+        {},
+        JSON.stringify({ parts, kwargs: { session_id: 'requests' } }),
+      );
       const answer = await reply.answer();
       expect(answer.done).toEqual([{ status: 'completed' }]);
       return answer.text;
@@ -130,14 +139,12 @@ describeOnOneAdapter('The built-in agent on %s', (adapter) => {
     expect(await ask('select nope from orders')).toContain(
       'LINE 1: select nope from orders\n               ^',
     );
-    await host.close();
   });
 
   it(promise('service.files-agent-people'), async () => {
-    const host = await startAgent(adapter, FilesHandler);
     const ask = async ({ text, files = [] }: Suggestion) => {
       const parts = [...files.map((file) => ({ type: 'file', ...file })), { type: 'text', text }];
-      const body = JSON.stringify({ parts, kwargs: { session_id: 'a' } });
+      const body = JSON.stringify({ parts, kwargs: { session_id: 'people' } });
       const envelopes = await (await request(host.url, {}, body)).allEnvelopes();
       expect(envelopes.at(-1)!.data).toEqual({ status: 'completed' });
       const said = envelopes
@@ -158,11 +165,9 @@ describeOnOneAdapter('The built-in agent on %s', (adapter) => {
     expect(asked.text).toMatch(/^This agent does not read language, it answers requests\./);
     expect((await ask(asked.items[0]!)).text).toContain('| `yes` | 7 |\n| `no` | 3 |');
     expect((await ask({ text: 'delete from orders' })).text).toContain('Nothing is changed.');
-    await host.close();
   });
 
   it(promise('service.files-agent-exports'), async () => {
-    const host = await startAgent(adapter, FilesHandler);
     const table = { type: 'file', name: 'a.csv', mimeType: 'text/csv', base64: 'YSxiCjEsMgo=' };
     const download = async (text: string) => {
       const body = JSON.stringify({ parts: [table, { type: 'text', text }] });
@@ -181,11 +186,9 @@ describeOnOneAdapter('The built-in agent on %s', (adapter) => {
     const parquet = await download('a as parquet');
     expect(parquet.mimeType).toBe('application/vnd.apache.parquet');
     expect(parquet.content).toMatch(/^PAR1.*PAR1$/s);
-    await host.close();
   });
 
   it(promise('service.files-agent-cancel'), async () => {
-    const host = await startAgent(adapter, FilesHandler);
     const endless =
       'select count(*) from range(1000000) a, range(1000000) b where (a.range * b.range) % 7 = 3';
     const table = { type: 'file', name: 'a.csv', mimeType: 'text/csv', base64: 'YSxiCjEsMgo=' };
@@ -201,7 +204,6 @@ describeOnOneAdapter('The built-in agent on %s', (adapter) => {
       least = Math.min(least, performance.now() - begin);
     }
     expect(least).toBeLessThan(500);
-    await host.close();
   });
 });
 

@@ -140,22 +140,21 @@ describe.each(STORE_KINDS)('Several agents of a service with a store: %s', (kind
 });
 
 describe('Several agents of a service', () => {
-  it.each([['signals'], ['queue']])(
-    promise('service.agents', 'each process gives runs to their own agent: %s'),
-    async (how) => {
-      const database = databaseOf('postgres');
-      const queue =
-        how === 'queue' ? { QUEUE_URL: `${postgres.url}?queue=${directory.replace(/.*-/, 'q')}` } : {};
-      const environment = { DATABASE_URL: database, ...queue };
-      const api = await start({ ...environment, ROLE: 'api' });
-      // One beside the service that has the callers, and one in a process of its own.
-      for (const open of [start, startProcess])
-        await open({ ...environment, ROLE: 'worker', MAX_RUNNING: '1' });
-      const names = Array.from({ length: 12 }, (_, number) => (number % 3 ? 'research' : 'support'));
-      const texts = names.map((name, number) => textOf(api, name, String(number)));
-      expect(await Promise.all(texts)).toEqual(names.map((name, number) => `${name}: ${number} 0`));
-    },
-  );
+  // All services share only the database, in one process or in several.
+  it.each([
+    ['signals', startProcess],
+    ['queue', start],
+  ])(promise('service.agents', 'each process gives runs to their own agent: %s'), async (how, startLast) => {
+    const database = databaseOf('postgres');
+    const queue =
+      how === 'queue' ? { QUEUE_URL: `${postgres.url}?queue=${directory.replace(/.*-/, 'q')}` } : {};
+    const environment = { DATABASE_URL: database, ...queue };
+    const api = await start({ ...environment, ROLE: 'api' });
+    for (const open of [start, startLast]) await open({ ...environment, ROLE: 'worker', MAX_RUNNING: '1' });
+    const names = Array.from({ length: 12 }, (_, number) => (number % 3 ? 'research' : 'support'));
+    const texts = names.map((name, number) => textOf(api, name, String(number)));
+    expect(await Promise.all(texts)).toEqual(names.map((name, number) => `${name}: ${number} 0`));
+  });
 
   it(promise('service.agents-variables', 'of two programs'), async () => {
     const service = await start({

@@ -6,7 +6,14 @@ import { promise } from '../../promises.js';
 import { SECRET, secretToken } from '../../support/access.js';
 import { ask, get } from '../../support/client.js';
 import { eventuallyElsewhere } from '../../support/conditions.js';
-import { refusalOf, serve, type SharedService, spawnService, startService } from '../../support/service.js';
+import {
+  refusalOf,
+  serve,
+  type Service,
+  type SharedService,
+  spawnService,
+  startService,
+} from '../../support/service.js';
 import { freePort } from '../../support/free-port.mjs';
 
 /** A long name makes long entries. */
@@ -131,26 +138,16 @@ describe('The configuration of the service', () => {
     );
   });
 
-  it(promise('service.log-format'), async () => {
-    service = await startService({ LOG_FORMAT: 'json' });
-    await service.stop();
-    const lines = service.output().trim().split('\n');
-    const entries = lines.map((line) => JSON.parse(line) as { level: string; message: unknown });
-    expect(entries[0]).toMatchObject({
-      level: 'log',
-      message: { message: `nest-agent-query listens on ${service.url}`, agent: 'files' },
-    });
-    expect(entries.at(-1)).toMatchObject({
-      message: expect.stringMatching(/^SIGTERM: the service stops. Runs: 0 executing/),
-    });
-    service = undefined;
-  });
-
   it(promise('service.log-format', 'LOG_LEVEL=error'), async () => {
-    service = await startService({ LOG_LEVEL: 'error' });
-    await service.stop();
-    expect(service.output()).not.toContain('SIGTERM');
-    service = undefined;
+    const quiet = await serve({ LOG_LEVEL: 'error' });
+    await (await ask(quiet.url, 'Hello')).whole();
+    await quiet.stop();
+    // Its entries would be before those of the next service of the process.
+    service = await serve();
+    await (await ask(service.url, 'Hello')).whole();
+    const { output } = service;
+    await eventuallyElsewhere(() => output().includes('Run ended'));
+    expect(quiet.output().match(/Query admitted|Run ended/g)).toEqual(['Query admitted', 'Run ended']);
   });
 
   const ANN = createApiKey('ann');
@@ -311,25 +308,6 @@ describe('The configuration of the service', () => {
     });
   });
 
-  it(promise('service.log-unread'), async () => {
-    const started = await startService({ LOG_FORMAT: 'json' });
-    service = started;
-    started.process.stdout!.pause();
-    // Two entries of some 500 bytes each: more than a pipe and its reader hold.
-    for (let round = 0; round < 16; round++) {
-      const answers = Array.from({ length: 20 }, () =>
-        ask(started.url, 'Hello', { kwargs: { session_id: SESSION } }),
-      );
-      for (const answer of answers)
-        expect((await (await answer).answer()).done).toEqual([{ status: 'completed' }]);
-    }
-    const { output } = started;
-    const read = output().length;
-    started.process.stdout!.resume();
-    await eventuallyElsewhere(() => output().match(/"event":"ended"/g)?.length === 320);
-    expect(output().length - read).toBeGreaterThan(256 * 1024);
-  });
-
   it(promise('service.unreachable-postgres'), async () => {
     // Accepts connections, and never answers.
     const sockets: Socket[] = [];
@@ -347,5 +325,43 @@ describe('The configuration of the service', () => {
     for (const socket of sockets) socket.destroy();
     server.close();
     await once(server, 'close');
+  });
+});
+
+describe('The log of a service in JSON', () => {
+  let started: Service;
+  beforeAll(async () => {
+    started = await startService({ LOG_FORMAT: 'json' });
+  });
+  afterAll(() => started.stop());
+
+  it(promise('service.log-unread'), async () => {
+    started.process.stdout!.pause();
+    // Two entries of some 500 bytes each: more than a pipe and its reader hold.
+    for (let round = 0; round < 16; round++) {
+      const answers = Array.from({ length: 20 }, () =>
+        ask(started.url, 'Hello', { kwargs: { session_id: SESSION } }),
+      );
+      for (const answer of answers)
+        expect((await (await answer).answer()).done).toEqual([{ status: 'completed' }]);
+    }
+    const { output } = started;
+    const read = output().length;
+    started.process.stdout!.resume();
+    await eventuallyElsewhere(() => output().match(/"event":"ended"/g)?.length === 320);
+    expect(output().length - read).toBeGreaterThan(256 * 1024);
+  });
+
+  it(promise('service.log-format'), async () => {
+    await started.stop();
+    const lines = started.output().trim().split('\n');
+    const entries = lines.map((line) => JSON.parse(line) as { level: string; message: unknown });
+    expect(entries[0]).toMatchObject({
+      level: 'log',
+      message: { message: `nest-agent-query listens on ${started.url}`, agent: 'files' },
+    });
+    expect(entries.at(-1)).toMatchObject({
+      message: expect.stringMatching(/^SIGTERM: the service stops. Runs: 0 executing/),
+    });
   });
 });
