@@ -10,6 +10,8 @@ import { ROWS } from '../../src/config/variables.js';
 import { CLI, command, CommandProcess, quickCommand } from '../support/command-line.js';
 import { LiteralService } from '../support/literal-service.js';
 import { freePort } from '../support/free-port.mjs';
+import { itInLongForm } from '../support/long-form.js';
+import { serve as serveShared } from '../support/service.js';
 import { promise } from '../promises.js';
 
 const ROOT = resolve(import.meta.dirname, '../..');
@@ -62,7 +64,7 @@ describe('The command line', () => {
       code: 0,
       stdout: expect.stringMatching(/--session <id>[^]*--url <url>/),
     });
-    expect((await command(['--version'])).stdout).toMatch(/^\d+\.\d+\.\d+\n$/);
+    expect((await quickCommand(['--version'])).stdout).toMatch(/^\d+\.\d+\.\d+\n$/);
   });
 
   it(promise('cli.keys-create'), async () => {
@@ -218,7 +220,7 @@ annabel  bbbbbbbb  2999-01-31T18:00:00Z
       const service = await LiteralService.start([
         (_, response) => response.writeHead(308, { Location }).end(),
       ]);
-      const { stdout, stderr, code } = await command(['ask', 'Hello', '--url', service.url]);
+      const { stdout, stderr, code } = await quickCommand(['ask', 'Hello', '--url', service.url]);
       await Promise.all([service.stop(), other.stop()]);
       expect([stdout, code, other.requests]).toEqual(['', 3, []]);
       expect(stderr).toContain(`/query redirects to ${Location}, which could be another host`);
@@ -231,16 +233,14 @@ annabel  bbbbbbbb  2999-01-31T18:00:00Z
       const url = `http://127.0.0.1:${await freePort()}`;
       const empty = { AGENT_QUERY_URL: '', AGENT_QUERY_KEY: '' };
       // At once, because each tries several times.
-      const [runs, follow, withEmpty, withoutUrl] = await Promise.all([
+      const [runs, follow, withoutUrl] = await Promise.all([
         command(['runs'], { AGENT_QUERY_URL: url }),
-        command(['follow', 'a', '--url', url]),
-        command(['runs', '--url', url], empty),
+        command(['follow', 'a', '--url', url], empty),
         command(['runs'], empty),
       ]);
       expect([runs.stdout, runs.code]).toEqual(['', 4]);
       expect(runs.stderr).toContain(`No response came from ${url}/query`);
       expect(runs.stderr).toContain('(ECONNREFUSED). (connection_lost)');
-      expect(withEmpty.code).toBe(4);
       expect(withoutUrl.stderr).not.toContain('The URL of the service is ""');
       // It says nothing of a run.
       expect(follow.code).toBe(4);
@@ -250,16 +250,21 @@ annabel  bbbbbbbb  2999-01-31T18:00:00Z
     },
   );
 
-  it.each([[['--help']], [['ask', '--help']], [['runs', '--url', 'ftp://x']], [['complete', '--', 'as']]])(
+  /** Checks that a command loads nothing of the service. */
+  async function startsQuickly(parameters: string[]): Promise<void> {
+    const trace = `data:text/javascript,${encodeURIComponent(TRACE)}`;
+    const { stderr } = await command(parameters, { NODE_OPTIONS: `--import "${trace}"` });
+    const loaded = stderr.split('\n').filter((line) => line.startsWith('loaded '));
+    expect(loaded.some((line) => line.includes('/commander/'))).toBe(true);
+    expect(loaded.filter((line) => /\/@nestjs\/|\/class-validator\//.test(line))).toEqual([]);
+  }
+
+  it.each([[['ask', '--help']], [['runs', '--url', 'ftp://x']]])(
     promise('cli.start-up', '%j'),
-    async (parameters) => {
-      const trace = `data:text/javascript,${encodeURIComponent(TRACE)}`;
-      const { stderr } = await command(parameters, { NODE_OPTIONS: `--import "${trace}"` });
-      const loaded = stderr.split('\n').filter((line) => line.startsWith('loaded '));
-      expect(loaded.some((line) => line.includes('/commander/'))).toBe(true);
-      expect(loaded.filter((line) => /\/@nestjs\/|\/class-validator\//.test(line))).toEqual([]);
-    },
+    startsQuickly,
   );
+  // They load what `ask --help` loads.
+  itInLongForm.each([[['--help']], [['complete', '--', 'as']]])(promise('cli.start-up', '%j'), startsQuickly);
 });
 
 /** Writes the address of each module that is loaded. */
@@ -297,16 +302,14 @@ describe('The command serve', () => {
 
   it(promise('cli.agent'), async () => {
     const agents = { AGENTS: 'one=command,two=command', ONE__COMMAND: 'echo 1', TWO__COMMAND: 'echo 2' };
-    const service = serve(['--port', '0', '--database', 'memory:'], agents);
-    await service.until('nest-agent-query listens on');
-    const [, url = ''] = /listens on (\S+)/.exec(service.stdout)!;
-    const asked = (...parameters: string[]) => quickCommand(parameters, { AGENT_QUERY_URL: `${url}/` });
+    const service = await serveShared(agents);
+    const asked = (...parameters: string[]) =>
+      quickCommand(parameters, { AGENT_QUERY_URL: `${service.url}/` });
     expect((await asked('ask', 'Hi', '--agent', 'one')).stdout).toBe('1\n');
     expect((await asked('--agent', 'two', 'ask', 'Hi', '-s', 's')).stdout).toBe('2\n');
     expect((await asked('session', 's', '--agent', 'two')).stdout).toContain('> Hi');
     expect((await asked('session', 's', '--agent', 'one')).code).toBe(3);
-    service.child.kill('SIGTERM');
-    await service.end();
+    await service.stop();
   });
 
   it(promise('cli.serve', 'as the program of a container'), async () => {
@@ -340,7 +343,7 @@ describe('The command serve', () => {
     [['a.mjs', 'b.mjs'], 2, 'too many arguments'],
     [['no-such.mjs', '--database', 'memory:'], 66, 'AGENT is "no-such.mjs"; it must be'],
   ])(promise('cli.serve', 'refuses %j'), async (parameters, code, sentence) => {
-    const refused = await serve(parameters).end();
+    const refused = await quickCommand(['serve', ...parameters]);
     expect([refused.code, refused.stdout]).toEqual([code, '']);
     expect(refused.stderr).toContain(sentence);
   });
@@ -360,7 +363,7 @@ describe('The command serve', () => {
         await cp(join(ROOT, name), join(directory, name), { recursive: true });
       const main = join(directory, 'dist/cli/main.js');
       const model = { MODEL: 'm', MODEL_BASE_URL: 'http://127.0.0.1:9', DATABASE_URL: 'memory:' };
-      expect(await command(['serve', 'model'], model, '', main)).toEqual({
+      expect(await quickCommand(['serve', 'model'], model, '', main)).toEqual({
         stdout: '',
         stderr:
           'nest-agent-query cannot start.\nAGENT is "model": it needs a package that is not installed. ' +
@@ -371,7 +374,7 @@ describe('The command serve', () => {
         REMOTE_URL: 'http://127.0.0.1:9/.well-known/agent-card.json',
         DATABASE_URL: 'memory:',
       };
-      expect((await command(['serve', 'remote'], remote, '', main)).stderr).toBe(
+      expect((await quickCommand(['serve', 'remote'], remote, '', main)).stderr).toBe(
         'nest-agent-query cannot start.\nAGENT is "remote" and REMOTE_URL an agent card: it needs a package that is not ' +
           'installed. Run npm install nest-agent-query-a2a.\n',
       );
