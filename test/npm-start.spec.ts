@@ -6,6 +6,7 @@ import { join } from 'node:path';
 import { ask } from './support/client.js';
 import { eventuallyElsewhere } from './support/conditions.js';
 import { ROOT } from './support/documents.js';
+import { itInLongForm } from './support/long-form.js';
 
 /** A handler that answers with two messages, a second apart. */
 const SLOW = `export default async function* () {
@@ -50,11 +51,7 @@ describe('npm start', () => {
     }
   };
 
-  it.each<[string, () => void]>([
-    ['SIGTERM of npm', () => npm.kill('SIGTERM')],
-    ['SIGINT of npm', () => npm.kill('SIGINT')],
-    ['Ctrl-C of a terminal, which all processes get', () => process.kill(-npm.pid!, 'SIGINT')],
-  ])('ends the service of a clone in order, and npm after it: %s', async (_, end) => {
+  async function endsInOrder(end: () => void): Promise<void> {
     const agent = join(directory, 'slow.mjs');
     await writeFile(agent, SLOW);
     start(ROOT, 'start', { AGENT: agent, PORT: '0', LOG_FORMAT: 'text' });
@@ -67,7 +64,14 @@ describe('npm start', () => {
     await once(npm, 'close');
     await expect(fetch(url!)).rejects.toThrow();
     expect(output).not.toContain('second signal');
-  });
+  }
+
+  const OF_CLONE = 'ends the service of a clone in order, and npm after it';
+  it(`${OF_CLONE}: SIGTERM of npm`, () => endsInOrder(() => npm.kill('SIGTERM')));
+  it(`${OF_CLONE}: Ctrl-C of a terminal, which all processes get`, () =>
+    endsInOrder(() => process.kill(-npm.pid!, 'SIGINT')));
+  // npm passes on both signals in the same way, and the service treats them alike.
+  itInLongForm(`${OF_CLONE}: SIGINT of npm`, () => endsInOrder(() => npm.kill('SIGINT')));
 
   it.each(['start', 'start:prod'])('ends a created application: npm run %s', async (script) => {
     const template = join(ROOT, 'packages/create/template/package.json');

@@ -7,6 +7,7 @@ import { promise } from '../../../../test/promises.js';
 import { anyRuns } from '../../../../test/support/child-processes.js';
 import { ask, cancel, follow, FULL, get } from '../../../../test/support/client.js';
 import { eventuallyElsewhere } from '../../../../test/support/conditions.js';
+import { itInLongForm } from '../../../../test/support/long-form.js';
 import { EVERYTHING } from '../mcp-servers.js';
 import { RemoteServer } from '../../../../test/support/remote-service.js';
 import { refusalOf, serve, type SharedService, startService } from '../../../../test/support/service.js';
@@ -155,18 +156,23 @@ describe('The service with AGENT=model', () => {
     if (await anyRuns([left!])) process.kill(left!, 'SIGKILL');
   });
 
-  it.each(['SIGTERM', 'SIGINT'] as const)(
-    promise('model.mcp-processes', 'after %s, though they ignore it'),
-    async (signal) => {
-      endpoint.answers(calls('note', {}), says('Noted.'));
-      const { url, process: child, exited } = await startProcess({ MCP_SERVERS: './mcp.json' });
-      await (await ask(url, 'Note it')).whole();
-      expect(await anyRuns(await pids())).toBe(true);
-      child.kill(signal);
-      expect(await exited).toBe(0);
-      expect(await anyRuns(await pids())).toBe(false);
-      service = undefined;
-    },
+  async function outlivesNoneAfter(signal: NodeJS.Signals): Promise<void> {
+    endpoint.answers(calls('note', {}), says('Noted.'));
+    const { url, process: child, exited } = await startProcess({ MCP_SERVERS: './mcp.json' });
+    await (await ask(url, 'Note it')).whole();
+    expect(await anyRuns(await pids())).toBe(true);
+    child.kill(signal);
+    expect(await exited).toBe(0);
+    expect(await anyRuns(await pids())).toBe(false);
+    service = undefined;
+  }
+
+  it(promise('model.mcp-processes', 'after SIGTERM, though they ignore it'), () =>
+    outlivesNoneAfter('SIGTERM'),
+  );
+  // The service does the same for both signals.
+  itInLongForm(promise('model.mcp-processes', 'after SIGINT, though they ignore it'), () =>
+    outlivesNoneAfter('SIGINT'),
   );
 
   it(promise('model.mcp-processes', 'after a second Ctrl-C, which ends the service at once'), async () => {
