@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs';
 import { mkdtemp, rm, symlink } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { ROOT } from './support/documents.js';
+import { read, ROOT, withoutTypes } from './support/documents.js';
 import { freePort } from './support/free-port.mjs';
 import { followTutorial } from './support/tutorial.mjs';
 
@@ -20,17 +20,18 @@ describe('The tutorial', () => {
   afterEach(() => rm(folder, { recursive: true }));
 
   /** With the packages of the repository. `npm run hosts -- tutorial` installs packed ones. */
-  async function follow(document?: string): Promise<string[]> {
+  async function follow(document: string): Promise<string[]> {
     const install = async (names: string[]) => {
       missing = names.filter((name) => !existsSync(join(packages, name)));
       await symlink(packages, join(folder, 'node_modules'));
     };
     const env = { PATH: process.env['PATH'], HOME: folder };
-    return followTutorial({ folder, install, port: await freePort(), env, ...(document && { document }) });
+    return followTutorial({ folder, install, port: await freePort(), env, document });
   }
 
   it('has files that compile, and commands that print what it shows', async () => {
-    const steps = await follow();
+    // With the settings that it writes, the application is compiled when it starts.
+    const steps = await follow(withoutTypes(read('docs/tutorial.md'), ['test']));
     expect(steps).toEqual(expect.arrayContaining(['main.ts', 'npm start', 'npm test', 'Ctrl-C']));
     expect(missing).toEqual([]);
     // It waits for two compilations, and for an answer word by word.

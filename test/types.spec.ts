@@ -148,19 +148,19 @@ describe('The TypeScript of the documents', () => {
     },
   );
 
-  it.each(
-    codeBlocks('docs/testing.md')
-      .map(({ name }) => name)
-      .filter((name) => name.endsWith('.spec.ts')),
-  )('of docs/testing.md passes as a test: %s', async (name) => {
+  it('of docs/testing.md passes as tests', async () => {
+    const specs = codeBlocks('docs/testing.md').filter(({ name }) => name.endsWith('.spec.ts'));
+    const imports = specs.map(({ name }) => `import './${name.replace(/\.ts$/, '.js')}';`);
     // A test that is started by a test would report to it.
     const env = { ...process.env };
     delete env['NODE_TEST_CONTEXT'];
-    const { stdout } = await run(process.execPath, [name.replace(/\.ts$/, '.js')], {
+    // One process has all, because it takes a second to load what they need.
+    const { stdout } = await run(process.execPath, ['--input-type=module', '-e', imports.join('\n')], {
       cwd: join(directory, 'testing'),
       env,
     });
-    expect(stdout).toMatch(/^(?:#|ℹ) pass 1$/m);
+    expect(specs.length).toBeGreaterThan(1);
+    expect(stdout).toMatch(new RegExp(`^(?:#|ℹ) pass ${specs.length}$`, 'm'));
   });
 });
 
