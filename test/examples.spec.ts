@@ -9,7 +9,7 @@ import ts from 'typescript';
 import type { Envelope } from '../src/index.js';
 import { answerOf, ask, FULL, request } from './support/client.js';
 import { eventuallyElsewhere } from './support/conditions.js';
-import { ROOT } from './support/documents.js';
+import { ROOT, WITHOUT_TYPES } from './support/documents.js';
 import { serve, type SharedService } from './support/service.js';
 
 const run = promisify(execFile);
@@ -44,7 +44,7 @@ describe('The Nest application', () => {
 
   beforeAll(async () => {
     const tsc = join(ROOT, 'node_modules/typescript/bin/tsc');
-    await run(process.execPath, [tsc, '-p', 'examples/nest-host'], { cwd: ROOT });
+    await run(process.execPath, [tsc, '-p', 'examples/nest-host', ...WITHOUT_TYPES], { cwd: ROOT });
     host = spawn(process.execPath, ['examples/nest-host/dist/main.js'], {
       cwd: ROOT,
       env: { PATH: process.env['PATH'], PORT: '0' },

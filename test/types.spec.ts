@@ -1,6 +1,6 @@
 import { execFile } from 'node:child_process';
 import { existsSync } from 'node:fs';
-import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { mkdir, mkdtemp, readdir, rm, writeFile } from 'node:fs/promises';
 import { basename, join } from 'node:path';
 import { promisify } from 'node:util';
 import ts from 'typescript';
@@ -12,6 +12,12 @@ const LATER = existsSync(join(ROOT, 'packages/node_modules'))
   ? undefined
   : /from '(?:nest-agent-query-(?:langgraph|mastra|openai-agents)|@ai-sdk\/react|@ag-ui\/client)'/;
 const HANDLER = 'dictionary.handler.ts';
+/** Applications that are checked with the documents. Their own settings, which are less strict, are those of the long form. */
+const APPLICATIONS = [
+  'examples/nest-host/src',
+  'packages/create/template/src',
+  'packages/create/template-acp/src',
+];
 
 const PRELUDE = `
 import { AgentHandler, message, QueryModule, type Query } from 'nest-agent-query';
@@ -99,6 +105,8 @@ beforeAll(async () => {
   kwargs = join(directory, 'kwargs.ts');
   await writeFile(kwargs, CHECKED.join('\n'));
   const files = [kwargs];
+  for (const folder of APPLICATIONS)
+    for (const name of await readdir(join(ROOT, folder))) files.push(join(ROOT, folder, name));
   for (const document of DOCUMENTS) {
     for (const { language, name, code } of codeBlocks(document)) {
       if (language !== 'ts' || LATER?.test(code)) continue;
@@ -133,18 +141,21 @@ async function put(document: string, name: string, code: string): Promise<string
   return join(folder, name);
 }
 
+/** The errors of types in the files of a folder. */
+function errorsIn(folder: string): string[] {
+  return diagnostics
+    .filter(({ file }) => file?.fileName.startsWith(join(folder, '/')))
+    .map(
+      ({ file, messageText }) =>
+        `${basename(file!.fileName)}: ${ts.flattenDiagnosticMessageText(messageText, '\n')}`,
+    );
+}
+
 describe('The TypeScript of the documents', () => {
   it.each(DOCUMENTS.filter((document) => codeBlocks(document).some(({ language }) => language === 'ts')))(
     'of %s has no error of types',
     (document) => {
-      const folder = join(directory, basename(document, '.md'), '/');
-      const errors = diagnostics
-        .filter(({ file }) => file?.fileName.startsWith(folder))
-        .map(
-          ({ file, messageText }) =>
-            `${basename(file!.fileName)}: ${ts.flattenDiagnosticMessageText(messageText, '\n')}`,
-        );
-      expect(errors).toEqual([]);
+      expect(errorsIn(join(directory, basename(document, '.md')))).toEqual([]);
     },
   );
 
@@ -161,6 +172,12 @@ describe('The TypeScript of the documents', () => {
     });
     expect(specs.length).toBeGreaterThan(1);
     expect(stdout).toMatch(new RegExp(`^(?:#|ℹ) pass ${specs.length}$`, 'm'));
+  });
+});
+
+describe('The application in', () => {
+  it.each(APPLICATIONS)('%s has no error of types', (folder) => {
+    expect(errorsIn(join(ROOT, folder))).toEqual([]);
   });
 });
 
