@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import type { Envelope, RunInputs } from '../../src/index.js';
 import { ask, envelopesOf, follow, get, request } from '../support/client.js';
-import { startService } from '../support/service.js';
+import { serve, type SharedService, startService } from '../support/service.js';
 
 const ROOT = resolve(import.meta.dirname, '../..');
 
@@ -27,15 +27,16 @@ export async function killedWhileAsking(adapter: string, agent: string): Promise
   const built = JSON.stringify(join(ROOT, `packages/${adapter}/dist/index.js`));
   await writeFile(join(directory, 'agent.mjs'), agent.replace('ADAPTER', built));
   const done = async () => (await readFile(join(directory, 'done'), 'utf8')).trim().split('\n');
-  const start = () => startService({ AGENT: './agent.mjs', DATABASE_URL: 'file:./runs.db' }, directory);
-  let service = await start();
+  const variables = { AGENT: './agent.mjs', DATABASE_URL: 'file:./runs.db' };
+  const killed = await startService(variables, directory);
+  let service: SharedService = killed;
   try {
     const asked = await ask(service.url, 'Pay', { kwargs: { session_id: 's' } });
     await asked.until('input_required');
     const before = await done();
-    service.process.kill('SIGKILL');
-    await service.exited;
-    service = await start();
+    killed.process.kill('SIGKILL');
+    await killed.exited;
+    service = await serve(variables, directory);
     await approve(service.url, asked.runId);
     const envelopes = envelopesOf(await (await follow(service.url, asked.runId)).whole());
     return { before, done: await done(), envelopes };

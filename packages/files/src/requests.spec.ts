@@ -269,11 +269,14 @@ describe('A request', () => {
     });
 
     it('bounds its time', async () => {
-      const hasty = new FilesHandler(Object.assign(new FilesLimits(), { seconds: 3 }));
+      const hasty = new FilesHandler(Object.assign(new FilesLimits(), { seconds: 1 }));
       const endless =
         'select count(*) from range(1000000) a, range(1000000) b where (a.range * b.range) % 7 = 3';
-      expect(await answerOf(hasty, [ORDERS, endless])).toContain('This request takes more than 3 seconds');
-      expect(await answerOf(hasty, [ORDERS, 'select count(*) from orders'])).toContain('| 30 |');
+      expect(await answerOf(hasty, [ORDERS, endless])).toContain('This request takes more than 1 second,');
+      // A busy machine may take so long to load what answers it.
+      const isAnswered = async () =>
+        (await answerOf(hasty, [ORDERS, 'select count(*) from orders'])).includes('| 30 |');
+      await eventually(isAnswered);
       await hasty.onApplicationShutdown();
     });
 
