@@ -10,6 +10,7 @@ import { graphOf } from '../harness.js';
 import { promise } from '../../../../test/promises.js';
 import { answerOf, ask, envelopesOf, follow, request } from '../../../../test/support/client.js';
 import { describeOnOneAdapter, type Host, startAgent } from '../../../../test/support/host.js';
+import { IS_LONG } from '../../../../test/support/long-form.js';
 import { startService } from '../../../../test/support/service.js';
 
 const ROOT = resolve(import.meta.dirname, '../../../..');
@@ -111,8 +112,11 @@ describeOnOneAdapter('A graph of LangGraph on %s', (adapter) => {
   });
 });
 
+/** In how many steps the graph calls a tool. Each death costs the start of a service; the short form has about half of them. */
+const STEPS = IS_LONG ? 4 : 2;
+
 /**
- * A graph that calls a tool in each of four steps, with a checkpointer on disk. It kills its own process at many moments: while the
+ * A graph that calls a tool in each of its steps, with a checkpointer on disk. It kills its own process at many moments: while the
  * model speaks, in the tool, and before and after what the checkpointer keeps.
  */
 const AGENT = `
@@ -127,7 +131,7 @@ import { MemorySaver } from '@langchain/langgraph';
 import { createReactAgent } from '@langchain/langgraph/prebuilt';
 import { fromLangGraph } from ${JSON.stringify(join(ROOT, 'packages/langgraph/dist/index.js'))};
 
-const STEPS = 4;
+const STEPS = ${STEPS};
 
 /** Each moment has a number, also over restarts. At every seventh, about, the process is killed. */
 function moment() {
@@ -242,17 +246,17 @@ describe('A graph of LangGraph in a service', () => {
       expect((await linesOf('kills'))[0]!.length).toBeGreaterThan(2);
       expect(new Set(await linesOf('questions'))).toEqual(new Set(['1']));
       expect(contentsOf(envelopes)).toEqual([
-        ...Array.from({ length: 4 }, (_, index) => [
+        ...Array.from({ length: STEPS }, (_, index) => [
           `step ${index + 1}. `,
           `call-${index + 1}`,
           { id: `call-${index + 1}`, content: { done: index + 1 } },
         ]).flat(),
-        'step 5. ',
+        `step ${STEPS + 1}. `,
       ]);
       // A step that was cut off is executed again, and one that has ended is not.
       const works = (await linesOf('works')).map(Number);
       expect(works).toEqual(works.toSorted((one, other) => one - other));
-      expect(new Set(works).size).toBe(4);
+      expect(new Set(works).size).toBe(STEPS);
     },
     280_000,
   );
