@@ -8,8 +8,9 @@ import { join } from 'node:path';
 import { AgentQueryClient } from 'nest-agent-query-client';
 import { log, message, progress, suggestions } from '../src/index.js';
 import { ask } from './support/client.js';
-import { CLI } from './support/command-line.js';
+import { CLI, quickCommand } from './support/command-line.js';
 import { type Host, startAgent } from './support/host.js';
+import { IS_LONG } from './support/long-form.js';
 import { ScriptedAgent } from './support/scripted-agent.js';
 import { describeWithTerminal, Terminal } from './support/terminal.js';
 
@@ -196,13 +197,15 @@ describeWithTerminal('The command line on a terminal', () => {
   });
 });
 
-describe('The completion of bash', () => {
+describe('The completion', () => {
   const CASES = [
     [['se'], ['sessions', 'session', 'serve']],
     [
       ['keys', ''],
       ['create', 'list'],
     ],
+    // Bash itself proposes files then.
+    [['ask', '-f', 'READ'], []],
     [['ask', '--se'], ['--session']],
     [['ask', '--ur'], ['--url']],
     [['an'], ['answer']],
@@ -225,19 +228,22 @@ describe('The completion of bash', () => {
       ['completion', ''],
       ['bash', 'zsh', 'fish'],
     ],
-    // Bash itself proposes files then.
-    [['ask', '-f', 'READ'], []],
     [['serve', './'], []],
     [['ask', '--', '--se'], []],
-  ];
-  let proposals: string[][];
+  ] as const;
 
-  // One shell and one script for all, as for a user: each case is one completion in it.
-  beforeAll(() => {
-    const completions = CASES.map(([words]) => {
-      const list = ['nest-agent-query', ...words!].map((word) => `'${word}'`).join(' ');
+  it.each(CASES)('of %j is %j', async (words, expected) => {
+    const { stdout } = await quickCommand(['complete', '--', ...words]);
+    expect(stdout.split('\n').flatMap((line) => line.split('\t', 1)[0] || [])).toEqual(expected);
+  });
+
+  // Each is a process of the command: the short form has a first word, an empty one, and one without a proposal.
+  it('is that of bash, with one shell and one script for all, as for a user', () => {
+    const cases = IS_LONG ? CASES : CASES.slice(0, 3);
+    const completions = cases.map(([words]) => {
+      const list = ['nest-agent-query', ...words].map((word) => `'${word}'`).join(' ');
       return `
-        COMP_WORDS=(${list}); COMP_CWORD=${words!.length}; COMPREPLY=()
+        COMP_WORDS=(${list}); COMP_CWORD=${words.length}; COMPREPLY=()
         _nest_agent_query
         printf '%s\\n' "\${COMPREPLY[@]}"
         printf '\\0'`;
@@ -247,15 +253,9 @@ describe('The completion of bash', () => {
       eval "$(nest-agent-query completion bash)"
       ${completions.join('')}`;
     const output = execFileSync('bash', ['--norc', '-c', program], { encoding: 'utf8' });
-    proposals = output.split('\0').map((lines) => lines.split('\n').filter(Boolean));
+    const proposals = output.split('\0').map((lines) => lines.split('\n').filter(Boolean));
+    expect(proposals.slice(0, -1)).toEqual(cases.map(([, expected]) => expected));
   });
-
-  it.each(CASES.map(([words, expected], index) => [words, expected, index] as const))(
-    'of %j is %j',
-    (_, expected, index) => {
-      expect(proposals[index]).toEqual(expected);
-    },
-  );
 });
 
 const describeWithFish = existsSync('/usr/bin/fish') ? describe : describe.skip;
