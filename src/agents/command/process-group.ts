@@ -71,13 +71,19 @@ export class ProcessGroup {
  * an orphan the first process of the system, has asked about it, which may take long. Always true on systems without `/proc`.
  */
 async function hasLivingMembers(group: number): Promise<boolean> {
+  // Its leader is nearly always among them, and a look at all processes of a system costs far more.
+  if (await isLivingMember(`${group}`, group)) return true;
   const names = await readdir('/proc').catch(() => undefined);
   if (!names) return true;
   const pids = names.filter((name) => /^\d+$/.test(name));
-  const stats = await Promise.all(pids.map((pid) => readFile(`/proc/${pid}/stat`, 'latin1').catch(() => '')));
-  return stats.some((stat) => {
-    // proc(5): the second field is the name of the program, which may contain anything; then its state, parent and group.
-    const [state = '', , member] = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
-    return Number(member) === group && !/[ZX]/.test(state);
-  });
+  const living = await Promise.all(pids.map((pid) => isLivingMember(pid, group)));
+  return living.includes(true);
+}
+
+/** Whether a process is in a group, and has not ended. */
+async function isLivingMember(pid: string, group: number): Promise<boolean> {
+  const stat = await readFile(`/proc/${pid}/stat`, 'latin1').catch(() => '');
+  // proc(5): the second field is the name of the program, which may contain anything; then its state, parent and group.
+  const [state = '', , member] = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
+  return Number(member) === group && !/[ZX]/.test(state);
 }
