@@ -3,7 +3,7 @@
  *
  *     npm run adapters [-- --testPathPatterns langgraph]
  *     npm run adapters -- build    # no more than the installation and the build
- *     npm run adapters -- types    # without eslint and tests: `npm run lint` and `npm test` have those where the frameworks are
+ *     npm run adapters -- types    # the same, and the types of all packages: without eslint and tests: `npm run lint` and `npm test` have those where the frameworks are
  */
 import process from 'node:process';
 import { buildAdapters, FRAMEWORKS, step } from './build.mjs';
@@ -16,8 +16,8 @@ const TESTS = [
 
 await buildAdapters();
 if (process.argv[2] === 'build') process.exit();
-for (const folder of [...FRAMEWORKS, 'packages/ai-sdk', 'packages/mcp', 'packages/protocols', 'packages'])
-  step('npx', 'tsc', '--noEmit', '-p', folder);
+// The sources and tests of all packages, as one program.
+step('npx', 'tsc', '--noEmit', '-p', '.');
 if (process.argv[2] !== 'types') {
   const folders = ['packages/ai-sdk', 'packages/mcp', 'packages/protocols', ...FRAMEWORKS];
   step('npx', 'eslint', 'packages/*.ts', ...folders);

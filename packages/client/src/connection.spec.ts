@@ -54,7 +54,7 @@ describe('The client, sending requests,', () => {
   it('reads the beginning of a refusal that never ends, and closes its connection', async () => {
     let closed!: Promise<unknown>;
     const refuse = endlessRefusal(400, 'x');
-    const respond: Respond = (request, response) => {
+    const respond: Respond = (_request, response) => {
       closed = once(response, 'close');
       void refuse(response);
     };

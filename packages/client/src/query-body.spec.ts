@@ -38,7 +38,7 @@ describe('The client, sending a body,', () => {
           if (isSlow) await new Promise((resolve) => setTimeout(resolve, 2000));
           return new ArrayBuffer(this.size / 2);
         };
-        return Object.assign(new Blob(), { arrayBuffer });
+        return Object.assign(new Blob([]), { arrayBuffer });
       }
     }
     const file = new SlowFile([new Uint8Array(2 * 3 * 128 * 1024)]);
