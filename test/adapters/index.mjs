@@ -3,7 +3,7 @@
  *
  *     npm run adapters [-- --testPathPatterns langgraph]
  *     npm run adapters -- build    # no more than the installation and the build
- *     npm run adapters -- types    # the same, and the types of all packages: without eslint and tests: `npm run lint` and `npm test` have those where the frameworks are
+ *     npm run adapters -- types    # without eslint and tests: `npm run lint` and `npm test` have those where the frameworks are
  */
 import process from 'node:process';
 import { buildAdapters, FRAMEWORKS, step } from './build.mjs';

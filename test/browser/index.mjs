@@ -18,7 +18,7 @@ await import('./unpack-browser.mjs');
 await npm(['run', 'build']);
 await npm(['run', 'build', '--prefix', FRONT_END]);
 await run('npx', ['tsc', '-p', 'test/browser']);
-await run('npx', ['eslint', 'test/browser']);
+await run('npx', ['eslint', 'test/browser', 'test/clients/front-ends']);
 const jest = ['--experimental-vm-modules', '--no-warnings', 'node_modules/jest/bin/jest.js'];
 await run(
   process.execPath,
