@@ -33,10 +33,11 @@ async function tryInCopy(name, { node, nest, attempt, ...others }) {
     const checkout = join(directory, 'checkout');
     await copyCheckout(checkout);
     if (nest === LOCKED_NEST) {
-      await takePackages(checkout);
+      await takePackages(checkout, 'linked');
       await takeBuild(checkout);
     } else {
-      await npm(['ci'], { cwd: checkout, env });
+      // Copies: npm writes into files that are there, and those of this checkout must stay.
+      await takePackages(checkout, 'copied');
       await installNest(nest, { cwd: checkout, env });
     }
     await attempt({ checkout, env, directory, ...others });
@@ -73,10 +74,11 @@ async function copyCheckout(target) {
 }
 
 /** Takes the packages that are installed here: an installation takes minutes, and has the same result on each Node. */
-async function takePackages(target) {
+async function takePackages(target, how) {
   const packages = [join(ROOT, 'node_modules'), join(target, 'node_modules')];
+  const copied = () => run('cp', ['-a', ...packages]);
   // Links are not possible to another file system.
-  await run('cp', ['-al', ...packages]).catch(() => run('cp', ['-a', ...packages]));
+  await (how === 'linked' ? run('cp', ['-al', ...packages]).catch(copied) : copied());
 }
 
 /** Takes what has been built here, for the same reasons. What has changed since is built again. */
