@@ -1,5 +1,3 @@
-import { readFileSync } from 'node:fs';
-import { join } from 'node:path';
 import { Module } from '@nestjs/common';
 import { AiSdkModule } from 'nest-agent-query-protocols/ai-sdk';
 import type { Browser, Page } from 'playwright-core';
@@ -14,13 +12,10 @@ import {
 } from '../../src/index.js';
 import { PlaygroundModule } from '../../src/playground/index.js';
 import { eventuallyElsewhere } from '../support/conditions.js';
-import { ROOT } from '../support/documents.js';
 import { type Host, startHost } from '../support/host.js';
 import { runOf, sendChat, streamOf, textOf, user } from '../support/ai-sdk-chat.js';
-import { describeWithBrowser } from './shared-page.js';
+import { barriersOn, describeWithBrowser } from './shared-page.js';
 import { startBrowser } from './start-browser.mjs';
-
-const AXE = readFileSync(join(ROOT, 'test/browser/node_modules/axe-core/axe.min.js'), 'utf8');
 
 const REFUND: Question = {
   key: 'refund',
@@ -148,11 +143,7 @@ describeWithBrowser('A run that asks, on the page, in Chromium,', () => {
     await code.waitFor();
     return JSON.parse((await code.textContent())!);
   };
-  const barriers = async (): Promise<string[]> => {
-    await page.evaluate(AXE);
-    return page.evaluate(`axe.run().then(({ violations }) => violations.flatMap(({ id, nodes }) =>
-      nodes.map(({ html }) => id + ': ' + html.slice(0, 200))))`);
-  };
+  const barriers = () => barriersOn(page);
   const focused = (selector: string) =>
     eventuallyElsewhere(() => page.evaluate(`document.activeElement.matches(${JSON.stringify(selector)})`));
   const runs = async () =>

@@ -1,17 +1,12 @@
-import { readFileSync } from 'node:fs';
-import { join } from 'node:path';
 import { Module } from '@nestjs/common';
 import type { Browser, Page } from 'playwright-core';
 import { message, QueryModule } from '../../src/index.js';
 import { PlaygroundModule } from '../../src/playground/index.js';
 import { eventuallyElsewhere } from '../support/conditions.js';
-import { ROOT } from '../support/documents.js';
 import { type Host, startHost } from '../support/host.js';
 import { ScriptedAgent } from '../support/scripted-agent.js';
-import { describeWithBrowser } from './shared-page.js';
+import { barriersOn, describeWithBrowser } from './shared-page.js';
 import { startBrowser } from './start-browser.mjs';
-
-const AXE = readFileSync(join(ROOT, 'test/browser/node_modules/axe-core/axe.min.js'), 'utf8');
 
 const CITIES = `
 | City | Orders | Paid | Amount |
@@ -90,11 +85,7 @@ describeWithBrowser('A table of an answer as a chart, in Chromium,', () => {
     (await call).finish();
     await page.getByRole('status').getByText('Answer complete.').waitFor();
   };
-  const barriers = async (): Promise<string[]> => {
-    await page.evaluate(AXE);
-    return page.evaluate(`axe.run().then(({ violations }) => violations.flatMap(({ id, nodes }) =>
-      nodes.map(({ html }) => id + ': ' + html.slice(0, 200))))`);
-  };
+  const barriers = () => barriersOn(page);
 
   it('has bars with the numbers of the table, is loaded when it is chosen, and leaves the table in reach', async () => {
     await answered('Hello');

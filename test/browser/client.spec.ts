@@ -3,7 +3,8 @@ import type { Page } from 'playwright-core';
 import type * as AgentQuery from '../../packages/client/src/index.js';
 import { CORS_OPTIONS, message, type QueryModuleOptions, reasoning } from '../../src/index.js';
 import { CuttingProxy } from '../support/cutting-proxy.js';
-import { ADAPTERS, type Host, startAgent } from '../support/host.js';
+import { describeOnOneAdapter, type Host, startAgent } from '../support/host.js';
+import { SHARE_OF_CASES } from '../support/long-form.js';
 import { ScriptedAgent } from '../support/scripted-agent.js';
 import { ClientPage } from './client-page.js';
 import { describeWithBrowser, sharePage } from './shared-page.js';
@@ -23,7 +24,7 @@ describeWithBrowser('The typed client in Chromium', () => {
   });
   afterAll(() => files.stop());
 
-  describe.each(ADAPTERS)('of a service on %s, on another origin,', (adapter) => {
+  describeOnOneAdapter('of a service on %s, on another origin,', (adapter) => {
     let host: Host;
     let agent: ScriptedAgent;
 
@@ -44,13 +45,15 @@ describeWithBrowser('The typed client in Chromium', () => {
           await new Promise((resolve) => setImmediate(resolve));
         }
       });
-      const AT_ONCE = 200;
+      const AT_ONCE = 100;
+      // No part of an envelope is shorter than three bytes.
+      const STEP = SHARE_OF_CASES === 1 ? 1 : 3;
       let asked = 0;
       for (let isCut = true; isCut; asked += AT_ONCE) {
         const proxies = await Promise.all(
           Array.from({ length: AT_ONCE }, () => CuttingProxy.before(host.url)),
         );
-        proxies.forEach((proxy, index) => proxy.cutAfter(asked + index));
+        proxies.forEach((proxy, index) => proxy.cutAfter((asked + index) * STEP));
         const answers = await page.evaluate(
           (urls) =>
             Promise.all(
@@ -64,8 +67,8 @@ describeWithBrowser('The typed client in Chromium', () => {
           proxies.map(({ url }) => url),
         );
         for (const [index, answer] of answers.entries())
-          expect([asked + index, ...answer]).toEqual([
-            asked + index,
+          expect([(asked + index) * STEP, ...answer]).toEqual([
+            (asked + index) * STEP,
             { content: 'Hello ' },
             { content: 'é' },
             { content: '\u{1f600} again' },
@@ -74,7 +77,7 @@ describeWithBrowser('The typed client in Chromium', () => {
         isCut = proxies.every(({ cuts }) => cuts === 1);
         await Promise.all(proxies.map((proxy) => proxy.stop()));
       }
-      expect(asked).toBeGreaterThan(2 * AT_ONCE);
+      expect(asked * STEP).toBeGreaterThan(400);
       expect(runs).toBe(asked);
     }, 120_000);
 

@@ -1,13 +1,8 @@
-import { readFileSync } from 'node:fs';
-import { join } from 'node:path';
 import { Module } from '@nestjs/common';
 import { type Envelope, type QueryContext, QueryModule, type Query } from '../../src/index.js';
 import { PlaygroundModule } from '../../src/playground/index.js';
-import { ROOT } from '../support/documents.js';
 import { type Host, startHost } from '../support/host.js';
-import { describeWithBrowser, type Page, sharePage } from './shared-page.js';
-
-const AXE = readFileSync(join(ROOT, 'test/browser/node_modules/axe-core/axe.min.js'), 'utf8');
+import { barriersOn, describeWithBrowser, type Page, sharePage } from './shared-page.js';
 
 const PLAN = (...states: string[]): Envelope => {
   const steps = ['Read the sources', 'Change the port'];
@@ -82,11 +77,7 @@ describeWithBrowser('What a coding agent does, on the page, in Chromium,', () =>
     page.evaluate<string[]>(
       `Array.from(document.querySelectorAll(${JSON.stringify(selector)}), (each) => each.textContent.trimEnd())`,
     );
-  const barriers = async (): Promise<string[]> => {
-    await page.evaluate(AXE);
-    return page.evaluate(`axe.run().then(({ violations }) => violations.flatMap(({ id, nodes }) =>
-      nodes.map(({ html }) => id + ': ' + html.slice(0, 200))))`);
-  };
+  const barriers = () => barriersOn(page);
   const isTooWide = () => page.evaluate('document.documentElement.scrollWidth > innerWidth');
 
   it.each([

@@ -5,7 +5,7 @@ import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import type { Page } from 'playwright-core';
 import { CORS_OPTIONS, message, QueryError } from '../../src/index.js';
-import { ADAPTERS, type Host, startAgent } from '../support/host.js';
+import { describeOnOneAdapter, type Host, startAgent } from '../support/host.js';
 import { ROOT } from '../support/documents.js';
 import { ScriptedAgent } from '../support/scripted-agent.js';
 import { describeWithBrowser, sharePage } from './shared-page.js';
@@ -16,7 +16,7 @@ describeWithBrowser('The page of examples/browser, in Chromium', () => {
   let page: Page;
   const faults = sharePage((opened) => (page = opened));
 
-  describe.each(ADAPTERS)('on another origin than the endpoint, which is on %s,', (adapter) => {
+  describeOnOneAdapter('on another origin than the endpoint, which is on %s,', (adapter) => {
     let pages: Server;
     let host: Host;
     let agent: ScriptedAgent;

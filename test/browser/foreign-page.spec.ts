@@ -1,6 +1,6 @@
 import type { Page } from 'playwright-core';
 import { message } from '../../src/index.js';
-import { ADAPTERS, type Host, startAgent } from '../support/host.js';
+import { describeOnBothAdapters, type Host, startAgent } from '../support/host.js';
 import { ClientPage } from './client-page.js';
 import { describeWithBrowser, sharePage } from './shared-page.js';
 
@@ -15,7 +15,7 @@ describeWithBrowser('A page of another origin, in Chromium,', () => {
   });
   afterAll(() => files.stop());
 
-  describe.each(ADAPTERS)('on %s', (adapter) => {
+  describeOnBothAdapters('on %s', (adapter) => {
     let host: Host;
 
     beforeEach(async () => {

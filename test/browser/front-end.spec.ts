@@ -6,7 +6,7 @@ import { AccessGuard, AccessModule, ownerOf } from '../../src/access/index.js';
 import { file, message, QueryError, QueryModule } from '../../src/index.js';
 import { asks, REFUND } from '../support/asking.js';
 import { FRONT_END, type FrontEnd, startFrontEnd, TOKENS } from '../support/front-end.js';
-import { ADAPTERS, type Host, startHost } from '../support/host.js';
+import { describeOnOneAdapter, type Host, startHost } from '../support/host.js';
 import { ScriptedAgent } from '../support/scripted-agent.js';
 import { describeWithBrowser, sharePage } from './shared-page.js';
 
@@ -19,7 +19,7 @@ describeWithBrowser('The page of examples/front-end, in Chromium', () => {
 
   beforeAll(() => page.setDefaultTimeout(20_000));
 
-  describe.each(ADAPTERS)('before a service on %s', (adapter) => {
+  describeOnOneAdapter('before a service on %s', (adapter) => {
     let agent: ScriptedAgent;
     let host: Host;
     let frontEnd: FrontEnd;

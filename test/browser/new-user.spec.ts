@@ -1,17 +1,12 @@
-import { readFileSync } from 'node:fs';
-import { join } from 'node:path';
 import { Module } from '@nestjs/common';
 import type { Browser, Page } from 'playwright-core';
 import { message, QueryModule, suggestions } from '../../src/index.js';
 import { PlaygroundModule } from '../../src/playground/index.js';
 import { eventuallyElsewhere } from '../support/conditions.js';
-import { ROOT } from '../support/documents.js';
 import { type Host, startHost } from '../support/host.js';
 import { ScriptedAgent } from '../support/scripted-agent.js';
-import { describeWithBrowser } from './shared-page.js';
+import { barriersOn, describeWithBrowser } from './shared-page.js';
 import { startBrowser } from './start-browser.mjs';
-
-const AXE = readFileSync(join(ROOT, 'test/browser/node_modules/axe-core/axe.min.js'), 'utf8');
 
 const TABLE = `
 | Order | City | Amount | Share | Day | Left | Note |
@@ -93,11 +88,7 @@ describeWithBrowser('What a new user sees of the page, in Chromium,', () => {
     call.finish();
     await announces('Answer complete.');
   };
-  const barriers = async (): Promise<string[]> => {
-    await page.evaluate(AXE);
-    return page.evaluate(`axe.run().then(({ violations }) => violations.flatMap(({ id, nodes }) =>
-      nodes.map(({ html }) => id + ': ' + html.slice(0, 200))))`);
-  };
+  const barriers = () => barriersOn(page);
 
   it('aligns numbers to the right, breaks long cells only, and lets a wide table scroll', async () => {
     await answered('Table', message(TABLE));

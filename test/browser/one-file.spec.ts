@@ -5,7 +5,7 @@ import type { Page } from 'playwright-core';
 import type * as AgentQuery from '../../packages/client/src/index.js';
 import { message, type Query, QueryModule } from '../../src/index.js';
 import { codeBlocks, ROOT } from '../support/documents.js';
-import { ADAPTERS, type Host, startHost } from '../support/host.js';
+import { describeOnOneAdapter, type Host, startHost } from '../support/host.js';
 import { describeWithBrowser, sharePage } from './shared-page.js';
 
 const [PAGE] = codeBlocks('docs/client.md').filter(({ language }) => language === 'html');
@@ -30,7 +30,7 @@ describeWithBrowser('The page without a bundler of docs/client.md, in Chromium,'
   let page: Page;
   const faults = sharePage((opened) => (page = opened));
 
-  describe.each(ADAPTERS)('on %s,', (adapter) => {
+  describeOnOneAdapter('on %s,', (adapter) => {
     let host: Host;
 
     beforeEach(async () => {

@@ -23,14 +23,11 @@ import {
   usage,
 } from '../../src/index.js';
 import { PlaygroundModule } from '../../src/playground/index.js';
-import { ROOT } from '../support/documents.js';
 import { eventuallyElsewhere } from '../support/conditions.js';
-import { ADAPTERS, type Host, startHost } from '../support/host.js';
+import { describeOnOneAdapter, type Host, startHost } from '../support/host.js';
 import { ScriptedAgent } from '../support/scripted-agent.js';
-import { describeWithBrowser } from './shared-page.js';
+import { barriersOn, describeWithBrowser } from './shared-page.js';
 import { startBrowser } from './start-browser.mjs';
-
-const AXE = readFileSync(join(ROOT, 'test/browser/node_modules/axe-core/axe.min.js'), 'utf8');
 
 /** What a browser does when a file is dropped, and another one is pasted. */
 const DROP_AND_PASTE = `
@@ -121,7 +118,7 @@ describeWithBrowser('The page, in Chromium', () => {
   });
   afterAll(() => browser.close());
 
-  describe.each(ADAPTERS)('on %s, under a prefix,', (adapter) => {
+  describeOnOneAdapter('on %s, under a prefix,', (adapter) => {
     let agent: ScriptedAgent;
     let host: Host;
     let address: string;
@@ -173,12 +170,7 @@ describeWithBrowser('The page, in Chromium', () => {
       await box().press('Enter');
       return call;
     };
-    /** What axe finds on the page as it is now, as short texts. */
-    const barriers = async (): Promise<string[]> => {
-      await page.evaluate(AXE);
-      return page.evaluate(`axe.run().then(({ violations }) => violations.flatMap(({ id, nodes }) =>
-        nodes.map(({ html }) => id + ': ' + html.slice(0, 200))))`);
-    };
+    const barriers = () => barriersOn(page);
     /** The field for kwargs. It is behind a button, until it has some. */
     const kwargsField = async () => {
       const field = page.getByRole('textbox', { name: 'kwargs', exact: true });

@@ -1,4 +1,7 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import type { Browser, Page } from 'playwright-core';
+import { ROOT } from '../support/documents.js';
 import { startBrowser } from './start-browser.mjs';
 
 export type { Page };
@@ -24,4 +27,13 @@ export function sharePage(take: (page: Page) => void): string[] {
   });
   afterAll(() => browser.close());
   return faults;
+}
+
+const AXE = readFileSync(join(ROOT, 'test/browser/node_modules/axe-core/axe.min.js'), 'utf8');
+
+/** What axe finds on a page as it is now, as short texts. */
+export async function barriersOn(page: Page): Promise<string[]> {
+  if (await page.evaluate(`!('axe' in globalThis)`)) await page.evaluate(AXE);
+  return page.evaluate(`axe.run().then(({ violations }) => violations.flatMap(({ id, nodes }) =>
+    nodes.map(({ html }) => id + ': ' + html.slice(0, 200))))`);
 }
