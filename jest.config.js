@@ -11,11 +11,10 @@ const missing = [
   ...(existsSync(new URL('packages/node_modules/@modelcontextprotocol/conformance', import.meta.url))
     ? []
     : ['/packages/mcp/test/conformance']),
-  ...(existsSync(new URL('test/browser/node_modules', import.meta.url)) ? [] : ['/test/browser/']),
-  ...(existsSync(new URL('examples/front-end/node_modules', import.meta.url))
-    ? []
-    : ['/test/browser/front-end']),
 ];
+
+/** Suites in Chromium, which `npm test` leaves to `npm run browser`. */
+const IN_BROWSER = '/test/browser/';
 
 /**
  * Suites that take long: several processes on one database, real proxies, other languages, files that harm their parser.
@@ -39,8 +38,8 @@ export default {
   // All processes together fit into 3 GB. One that is replaced loads its modules again, which takes seconds.
   workerIdleMemoryLimit: '700MB',
   roots: ['<rootDir>/src', '<rootDir>/test', '<rootDir>/packages'],
-  // The packages of frameworks, and the tests in a browser, need what `npm ci` does not install: CONTRIBUTING.md.
-  testPathIgnorePatterns: ['/node_modules/', LONG, ...missing],
+  // The packages of frameworks need what `npm ci` does not install: CONTRIBUTING.md.
+  testPathIgnorePatterns: ['/node_modules/', LONG, IN_BROWSER, ...missing],
   modulePathIgnorePatterns: ['<rootDir>/dist/', '<rootDir>/packages/[^/]+/dist/'],
   testMatch: ['**/*.spec.ts'],
   extensionsToTreatAsEsm: ['.ts'],

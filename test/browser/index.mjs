@@ -1,5 +1,6 @@
 /**
- * Tests the page, the typed client and the examples of pages in Chromium, with packages of its own.
+ * Tests the page, the typed client and the examples of pages in Chromium, with packages of its own. `npm run lint` checks these
+ * suites too, when the packages are there.
  *
  *   npm run browser
  */
@@ -16,13 +17,14 @@ await withPackages(import.meta.dirname);
 await withPackages(FRONT_END);
 await import('./unpack-browser.mjs');
 await npm(['run', 'build']);
-await npm(['run', 'build', '--prefix', FRONT_END]);
-await run('npx', ['tsc', '-p', 'test/browser']);
-await run('npx', ['eslint', 'test/browser', 'test/clients/front-ends']);
+await Promise.all([
+  npm(['run', 'build', '--prefix', FRONT_END]),
+  run('npx', ['tsc', '-p', 'test/browser']),
+]);
 const jest = ['--experimental-vm-modules', '--no-warnings', 'node_modules/jest/bin/jest.js'];
 await run(
   process.execPath,
-  [...jest, '--testPathPatterns', 'test/browser/', ...process.argv.slice(2)],
+  [...jest, '--config', 'test/browser/jest.config.js', ...process.argv.slice(2)],
   SHOWN,
 );
 // The pictures of the README can be taken of the page as it is now.
