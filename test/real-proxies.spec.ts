@@ -15,6 +15,7 @@ import { eventuallyElsewhere } from './support/conditions.js';
 import { codeBlocks, read } from './support/documents.js';
 import { TLS_FILE } from './support/faulty-proxy.js';
 import { freePort } from './support/free-port.mjs';
+import { describeInLongForm } from './support/long-form.js';
 import { openDatabase } from './support/postgres.js';
 import {
   NGINX_DIRECTORIES,
@@ -186,24 +187,6 @@ describe('The doctor', () => {
     });
   });
 
-  withProxy('caddy', 'finds nothing in Caddy with the recipe of the documents', async () => {
-    const site = GOOD_CADDY.replace('127.0.0.1:3000', new URL(service.url).host);
-    // A Caddy that is there already has the port for administration.
-    const file = (address: string) => `{\n\tadmin off\n}\n${site.replace('agent.example.com', address)}`;
-    // What the recipe says of a cut.
-    const { cuts } = BARE_NGINX;
-    expect(await found(startCaddy(file))).toEqual({ seen: ['caddy'], found: { cuts } });
-  });
-
-  withProxy('nginx', 'finds nothing in nginx with HTTP/2', async () => {
-    expect(await foundWithTls(startNginx(service.url, GOOD_NGINX, TLS_FILE))).toEqual([0, []]);
-  });
-
-  withProxy('haproxy', 'finds nothing in HAProxy with HTTP/2', async () => {
-    const rules = `${GOOD_HAPROXY}\n  http-request set-header X-Forwarded-Proto https`;
-    expect(await foundWithTls(startHaproxy(service.url, rules, TLS_FILE))).toEqual([0, []]);
-  });
-
   withProxy('haproxy', 'finds nothing in HAProxy that gives the prefix back', async () => {
     const rules = `${GOOD_HAPROXY}
   http-request replace-path /api(/.*) \\1
@@ -211,6 +194,27 @@ describe('The doctor', () => {
     expect(await found(startHaproxy(service.url, rules), '/api')).toEqual({
       seen: [],
       found: WITHOUT_PREFIX,
+    });
+  });
+
+  // test/real-proxies-recipes.spec.ts has the whole recipe of each, with TLS and HTTP/2.
+  describeInLongForm('before a service, with the settings of the documents,', () => {
+    withProxy('caddy', 'finds nothing in Caddy with the recipe of the documents', async () => {
+      const site = GOOD_CADDY.replace('127.0.0.1:3000', new URL(service.url).host);
+      // A Caddy that is there already has the port for administration.
+      const file = (address: string) => `{\n\tadmin off\n}\n${site.replace('agent.example.com', address)}`;
+      // What the recipe says of a cut.
+      const { cuts } = BARE_NGINX;
+      expect(await found(startCaddy(file))).toEqual({ seen: ['caddy'], found: { cuts } });
+    });
+
+    withProxy('nginx', 'finds nothing in nginx with HTTP/2', async () => {
+      expect(await foundWithTls(startNginx(service.url, GOOD_NGINX, TLS_FILE))).toEqual([0, []]);
+    });
+
+    withProxy('haproxy', 'finds nothing in HAProxy with HTTP/2', async () => {
+      const rules = `${GOOD_HAPROXY}\n  http-request set-header X-Forwarded-Proto https`;
+      expect(await foundWithTls(startHaproxy(service.url, rules, TLS_FILE))).toEqual([0, []]);
     });
   });
 });

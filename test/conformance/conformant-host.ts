@@ -15,9 +15,17 @@ export interface ConformantHost {
   close(): Promise<void>;
 }
 
-/** Starts a host on a free port. */
-export async function startConformantHost(adapter: AdapterName, store?: RunStore): Promise<ConformantHost> {
-  const directory = await mkdtemp(join(tmpdir(), 'conformance-marks-'));
+/**
+ * Starts a host on a free port.
+ *
+ * @param marks the folder of the marks of its agent, which hosts on one database share; by default one of its own
+ */
+export async function startConformantHost(
+  adapter: AdapterName,
+  store?: RunStore,
+  marks?: string,
+): Promise<ConformantHost> {
+  const directory = marks ?? (await mkdtemp(join(tmpdir(), 'conformance-marks-')));
   const query = QueryModule.forRoot({
     handler: new ConformanceAgent(directory),
     ...(store && { store }),
@@ -31,7 +39,7 @@ export async function startConformantHost(adapter: AdapterName, store?: RunStore
   const host = await startHost(adapter, { module: GuardedModule, imports: [access, query] });
   const close = async () => {
     await host.close();
-    await rm(directory, { recursive: true });
+    if (marks === undefined) await rm(directory, { recursive: true });
   };
   return { url: host.url, close };
 }

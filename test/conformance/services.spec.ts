@@ -6,7 +6,8 @@ import { join } from 'node:path';
 import { checkConformance } from 'nest-agent-query-conformance';
 import { openStore } from '../../src/stores/index.js';
 import { ROOT } from '../support/documents.js';
-import { ADAPTERS } from '../support/host.js';
+import { ONE_ADAPTER } from '../support/host.js';
+import { describeInLongForm, itInLongForm, STORE_KINDS } from '../support/long-form.js';
 import { openDatabase, type TestDatabase } from '../support/postgres.js';
 import { type Service, startService } from '../support/service.js';
 import { startConformantHost, targetAt } from './conformant-host.js';
@@ -35,13 +36,26 @@ const STORES = {
   postgres: (name: string) => `${database.url}?schema=${name}`,
 };
 
-describe.each(ADAPTERS)('A host on %s', (adapter) => {
-  it.each(Object.entries(STORES))('keeps all promises with the store %s', async (_, urlOf) => {
-    const host = await startConformantHost(adapter, await openStore(urlOf(`host_${adapter}`)));
+/** The stores of a single host. Two hosts have Postgres in the short form too. */
+const STORES_OF_ONE = STORE_KINDS.filter((store) => store !== 'postgres' || STORE_KINDS.length > 2);
+
+interface Started {
+  url: string;
+  stop(): Promise<unknown>;
+}
+
+async function startHost(url: string): Promise<Started> {
+  const host = await startConformantHost(ONE_ADAPTER, await openStore(url), join(directory, 'marks'));
+  return { url: host.url, stop: () => host.close() };
+}
+
+describe(`A host on ${ONE_ADAPTER}`, () => {
+  it.each(STORES_OF_ONE)('keeps all promises with the store %s', async (store) => {
+    const host = await startHost(STORES[store]('host'));
     try {
       expect(await notPassed(host.url)).toEqual([]);
     } finally {
-      await host.close();
+      await host.stop();
     }
   });
 });
@@ -63,7 +77,8 @@ function startProgram(command: string, url: string): Promise<Service> {
   );
 }
 
-describe.each(['python3 examples/conformance/agent.py', 'perl examples/conformance/agent.pl'])(
+// test/e2e/command-agent.spec.ts has agents that are programs, and the hosts of this suite all promises.
+describeInLongForm.each(['python3 examples/conformance/agent.py', 'perl examples/conformance/agent.pl'])(
   'The service with the program %s',
   (command) => {
     it('keeps all promises', async () => {
@@ -77,11 +92,10 @@ describe.each(['python3 examples/conformance/agent.py', 'perl examples/conforman
   },
 );
 
-describe('Two processes on one database, behind a proxy that gives each of them every second connection', () => {
-  it('keep all promises', async () => {
-    const url = STORES.postgres('two_processes');
-    const start = () => startProgram('perl examples/conformance/agent.pl', url);
-    const services = [await start(), await start()];
+describe('On one database, behind a proxy that gives each of them every second connection,', () => {
+  const keepsAll = async (start: (url: string) => Promise<Started>) => {
+    const url = STORES.postgres('two');
+    const services = await Promise.all([start(url), start(url)]);
     const proxy = await startProxy(services.map((service) => service.url));
     try {
       expect(await notPassed(proxy.url)).toEqual([]);
@@ -90,7 +104,16 @@ describe('Two processes on one database, behind a proxy that gives each of them 
       await proxy.stop();
       for (const service of services) await service.stop();
     }
-  }, 180_000);
+  };
+
+  it('two hosts keep all promises', () => keepsAll(startHost), 180_000);
+
+  // Hosts have the same code: test/e2e/cluster has what concerns their processes.
+  itInLongForm(
+    'two processes keep all promises',
+    () => keepsAll((url) => startProgram('perl examples/conformance/agent.pl', url)),
+    180_000,
+  );
 });
 
 /** Passes connections on to several services, in turn. */

@@ -114,7 +114,7 @@ describe('Hostile files', () => {
     });
 
     it('if a PDF of a few kilobytes unpacks to more memory than the limit', async () => {
-      const file = pdfOf(Buffer.alloc(200_000_000, ' '), 2);
+      const file = pdfOf(Buffer.alloc(100_000_000, ' '), 2);
       expect(file.length).toBeLessThan(10_000);
       const text = await answer(handlerWith({ memoryMiB: 64 }), partOf('a.pdf', file), TEXT);
       expect(text).toContain('no more than 64 MiB of memory are spent on one file.');
@@ -122,7 +122,7 @@ describe('Hostile files', () => {
     });
 
     it('if a JSON file has one text that exceeds the memory', async () => {
-      const file = Buffer.concat([Buffer.from('["'), Buffer.alloc(150_000_000, 'äö'), Buffer.from('"]')]);
+      const file = Buffer.concat([Buffer.from('["'), Buffer.alloc(100_000_000, 'äö€'), Buffer.from('"]')]);
       expect(await answer(handlerWith({ memoryMiB: 64 }), partOf('a.json', file), TEXT)).toBe(
         '### `a.json`\n\nDescribing this file takes more than 64 MiB of memory, which is more than is spent on one file.' +
           `\n\n${SAID} Encoding: UTF-8.\n\n\`\`\`text\ntext\n\`\`\`\n\n`,
@@ -162,11 +162,11 @@ describe('Hostile files', () => {
 
   describe('leave what is known when a limit ends the reading', () => {
     it('of a workbook: its first rows, and how many there are at least', async () => {
-      const text = await answer(handlerWith({ expandedMiB: 12 }), partOf('a.xlsx', await xlsxOf(60_000)));
+      const text = await answer(handlerWith({ expandedMiB: 4 }), partOf('a.xlsx', await xlsxOf(20_000)));
       expect(text).toContain('1 sheet.\n\nSheet `Data`:\n\n| `1` | `1` |');
-      expect(text).toMatch(/Sheet `Data` has at least [1-5]\d,\d{3} rows × 10 columns\./);
+      expect(text).toMatch(/Sheet `Data` has at least 1\d,\d{3} rows × 10 columns\./);
       expect(text).toMatch(
-        /Reading stopped in `xl\/worksheets\/sheet1\.xml`, after 12\.\d MB of 19 MB: it unpacks to more than 12\.6 MB\./,
+        /Reading stopped in `xl\/worksheets\/sheet1\.xml`, after 4\.\d+ MB of 6\.\d+ MB: it unpacks to more than 4\.19 MB\./,
       );
     });
 
@@ -238,11 +238,11 @@ describe('Hostile files', () => {
 
     it('when they gave way, and are still described', async () => {
       const handler = handlerWith({ processes: 2 });
-      const long = [1, 2, 3].map(() => ask(handler, [partOf('a.docx', longDocx(300_000))]));
+      const long = [1, 2, 3].map(() => ask(handler, [partOf('a.docx', longDocx(100_000))]));
       const small = ask(handler, [partOf('a.txt', 'text')], 'grace');
       await small.ended;
       await Promise.all(long.map(({ ended }) => ended));
-      for (const { text } of long) expect(text).toContain('600,000 words in 300,000 paragraphs.');
+      for (const { text } of long) expect(text).toContain('200,000 words in 100,000 paragraphs.');
     });
   });
 
