@@ -9,6 +9,7 @@ import { command } from './support/command-line.js';
 import { eventuallyElsewhere } from './support/conditions.js';
 import { read } from './support/documents.js';
 import { TLS_FILE } from './support/faulty-proxy.js';
+import { describeInLongForm } from './support/long-form.js';
 import { ProxiedCaller } from './support/proxied-caller.js';
 import { PACKAGES } from './support/proxy-process.js';
 import {
@@ -107,6 +108,9 @@ describe('The documents on proxies', () => {
   };
 
   describe('The recipe of', () => {
+    /** Those whose way the doctor examines in the short form too: what it examines of the service is the same for all. */
+    const EXAMINED: RecipeProgram[] = ['nginx', 'caddy', 'haproxy'];
+
     /** What the doctor finds, and whether a client that leaves is noticed although nothing is written. */
     const RECIPES: Record<RecipeProgram, { finds: string[]; noticesAtOnce: boolean }> = {
       nginx: { finds: [], noticesAtOnce: true },
@@ -123,11 +127,20 @@ describe('The documents on proxies', () => {
       (typeof RECIPES)[RecipeProgram],
     ][])
       describe(program, () => {
-        withProxy(program, 'lets streams, headers, methods and bodies pass', async () => {
-          const proxy = await started(startRecipe(program, service.url));
-          expect(await found(proxy)).toEqual(
-            finds.map((check): unknown => expect.objectContaining({ check })),
-          );
+        let proxy: RealProxy;
+        beforeAll(async () => (proxy = await startRecipe(program, service.url)));
+        afterAll(() => proxy.stop());
+
+        const describeExamined = EXAMINED.includes(program) ? describe : describeInLongForm;
+        describeExamined('as the doctor sees it,', () => {
+          withProxy(program, 'lets streams, headers and methods pass', async () => {
+            expect(await found(proxy)).toEqual(
+              finds.map((check): unknown => expect.objectContaining({ check })),
+            );
+          });
+        });
+
+        withProxy(program, 'lets bodies pass', async () => {
           const answer = await new ProxiedCaller(proxy.url, WITH_KEY).whole(
             '/query',
             queryWithFile(22_000_000),
@@ -136,7 +149,6 @@ describe('The documents on proxies', () => {
         });
 
         withProxy(program, 'tells the service the address that its callers use', async () => {
-          const proxy = await started(startRecipe(program, service.url));
           expect(await cardOf(proxy)).toBe(`${proxy.url}/a2a`);
         });
 
@@ -146,8 +158,8 @@ describe('The documents on proxies', () => {
             ? 'notices that a client leaves although nothing is written'
             : 'notices that a client leaves when a keep-alive is written',
           async () => {
-            const behind = noticesAtOnce ? silent : service;
-            await leave(await started(startRecipe(program, behind.url)), behind);
+            if (noticesAtOnce) await leave(await started(startRecipe(program, silent.url)), silent);
+            else await leave(proxy, service);
           },
         );
       });
@@ -169,18 +181,23 @@ describe('The documents on proxies', () => {
 
   describe('The settings of the table of proxies', () => {
     const TABLE = read('docs/operations.md');
+    const FOR_H2O = ['proxy.preserve-host: ON', 'proxy.timeout.io: 60000'];
+    const FOR_TRAFFIC_SERVER = 'CONFIG proxy.config.url_remap.pristine_host_hdr INT 1';
 
-    withProxy('h2o', 'let h2o name the address, and pass streams on', async () => {
-      const settings = ['proxy.preserve-host: ON', 'proxy.timeout.io: 60000'];
-      for (const setting of settings) expect(TABLE).toContain(`\`${setting}\``);
-      const proxy = await started(startH2o(service.url, settings.join('\n'), TLS_FILE));
-      expect((await found(proxy)).map(({ check }) => check).sort()).toEqual(['cuts', 'uploads']);
+    const startWith = {
+      h2o: () => startH2o(service.url, FOR_H2O.join('\n'), TLS_FILE),
+      nghttpx: () => startNghttpx(service.url, '', TLS_FILE),
+      trafficserver: () => startTrafficServer(service.url, FOR_TRAFFIC_SERVER),
+    };
+
+    withProxy('h2o', 'let h2o name the address', async () => {
+      for (const setting of FOR_H2O) expect(TABLE).toContain(`\`${setting}\``);
+      const proxy = await started(startWith.h2o());
       expect(await cardOf(proxy)).toBe(`${proxy.url}/a2a`);
     });
 
     withProxy('nghttpx', 'need nothing for nghttpx', async () => {
-      const proxy = await started(startNghttpx(service.url, '', TLS_FILE));
-      expect(await found(proxy)).toEqual([]);
+      const proxy = await started(startWith.nghttpx());
       expect(await cardOf(proxy)).toBe(`${proxy.url}/a2a`);
     });
 
@@ -188,20 +205,28 @@ describe('The documents on proxies', () => {
       'trafficserver',
       'let Traffic Server take DELETE from other machines, and name the address',
       async () => {
-        const records = ['url_remap.pristine_host_hdr INT 1'];
-        for (const record of records) expect(TABLE).toContain(`\`proxy.config.${record}\``);
-        const settings = records.map((record) => `CONFIG proxy.config.${record}`).join('\n');
-        const proxy = await started(startTrafficServer(service.url, settings));
-        expect(await found(proxy)).toEqual([]);
+        expect(TABLE).toContain(`\`${FOR_TRAFFIC_SERVER.replace('CONFIG ', '')}\``);
+        const proxy = await started(startWith.trafficserver());
         expect(await cardOf(proxy)).toBe(`${proxy.url}/a2a`);
         expect(await statusOfDelete(proxy)).toBe(403);
         const stock = await readFile(`${PACKAGES}/etc/trafficserver/ip_allow.yaml`, 'utf8');
         const changed = stock.replaceAll(/^ +- DELETE\n/gm, '');
-        expect(await statusOfDelete(await started(startTrafficServer(service.url, settings, changed)))).toBe(
-          404,
-        );
+        const open = await started(startTrafficServer(service.url, FOR_TRAFFIC_SERVER, changed));
+        expect(await statusOfDelete(open)).toBe(404);
       },
     );
+
+    describeInLongForm('as the doctor sees it, let streams, headers and methods pass:', () => {
+      for (const [program, finds] of Object.entries({
+        h2o: ['cuts', 'uploads'],
+        nghttpx: [],
+        trafficserver: [],
+      }) as [keyof typeof startWith, string[]][])
+        withProxy(program, program, async () => {
+          const findings = await found(await started(startWith[program]()));
+          expect(findings.map(({ check }) => check).sort()).toEqual(finds);
+        });
+    });
   });
 });
 
