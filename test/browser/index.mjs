@@ -17,10 +17,7 @@ await withPackages(import.meta.dirname);
 await withPackages(FRONT_END);
 await import('./unpack-browser.mjs');
 await npm(['run', 'build']);
-await Promise.all([
-  npm(['run', 'build', '--prefix', FRONT_END]),
-  run('npx', ['tsc', '-p', 'test/browser']),
-]);
+await Promise.all([npm(['run', 'build', '--prefix', FRONT_END]), run('npx', ['tsc', '-p', 'test/browser'])]);
 const jest = ['--experimental-vm-modules', '--no-warnings', 'node_modules/jest/bin/jest.js'];
 await run(
   process.execPath,
