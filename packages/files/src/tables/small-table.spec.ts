@@ -168,7 +168,7 @@ describe('A small table', () => {
         all += sources.length;
         compared += await compare(sources);
       }),
-      { numRuns: casesOf(8) },
+      { numRuns: casesOf(12) },
     );
     expect(compared).toBeGreaterThan(all / 4);
   });
@@ -191,7 +191,7 @@ describe('A small table', () => {
           compared += await compare(sources);
         },
       ),
-      { numRuns: casesOf(8) },
+      { numRuns: casesOf(12) },
     );
     expect(compared).toBeGreaterThan(all / 4);
   });
