@@ -210,7 +210,7 @@ Then open http://127.0.0.1:3000/playground. It needs no key: README.md says how 
 });
 
 describe('The template', () => {
-  // In the short form, test/types.spec.ts has both templates in the program of the documents, with stricter settings.
+  // In the short form, test/types.spec.ts has both templates in the program of the documents, with the settings of this repository.
   itInLongForm('has no error of types', async () => {
     const tsc = join(ROOT, 'node_modules/typescript/bin/tsc');
     const parameters = [
