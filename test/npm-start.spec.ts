@@ -59,9 +59,11 @@ describe('npm start', () => {
     const [, url] = /listens on (http:\S+)/.exec(output)!;
     const answer = await ask(url!);
     await answer.until('one ');
+    // npm may have ended before the answer is read here.
+    const closed = once(npm, 'close');
     end();
     expect((await answer.answer()).text).toBe('one two');
-    await once(npm, 'close');
+    await closed;
     await expect(fetch(url!)).rejects.toThrow();
     expect(output).not.toContain('second signal');
   }
