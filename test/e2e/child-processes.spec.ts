@@ -6,7 +6,16 @@ import { anyRuns, parsersOf, pidsIn, STUBBORN } from '../support/child-processes
 import { ask, request } from '../support/client.js';
 import { eventuallyElsewhere } from '../support/conditions.js';
 import { greedyPdf } from '../support/hostile-files.mjs';
+import { IS_LONG } from '../support/long-form.js';
 import { type Service, startService } from '../support/service.js';
+
+/** The exit code of each. One table has them: the short form looks at one. */
+const SECOND_SIGNALS = (
+  [
+    ['SIGTERM', 143],
+    ['SIGINT', 130],
+  ] as const
+).slice(IS_LONG ? 0 : 1);
 
 describe('The processes that a service has started', () => {
   let directory: string;
@@ -63,21 +72,21 @@ describe('The processes that a service has started', () => {
     it(promise('service.command-shutdown'), () => untilNoneRuns(programs));
   });
 
-  describe('that gets two signals', () => {
+  describe.each(SECOND_SIGNALS)('that gets SIGINT and then %s', (signal, exitCode) => {
     let programs: number[];
     beforeAll(async () => {
       await start(60_000);
       programs = await executing();
       service.process.kill('SIGINT');
       await eventuallyElsewhere(() => service.output().includes('Another signal'));
-      service.process.kill('SIGINT');
+      service.process.kill(signal);
     });
 
     it(promise('service.second-signal'), async () => {
-      expect(await service.exited).toBe(130);
+      expect(await service.exited).toBe(exitCode);
       expect(service.output()).toContain('Runs: 1 executing, 0 waiting.');
       expect(service.output()).toContain(
-        'nest-agent-query ends at once, because of a second signal (SIGINT).',
+        `nest-agent-query ends at once, because of a second signal (${signal}).`,
       );
     });
     it(promise('service.command-shutdown', 'after a second signal'), () => untilNoneRuns(programs));
