@@ -17,11 +17,16 @@ const missing = [
 const IN_BROWSER = '/test/browser/';
 
 /**
- * Suites that take long: several processes on one database, real proxies, other languages, files that harm their parser.
- * `npm run chaos` executes them.
+ * Suites that take long, mostly because they wait: several processes on one database, poolers and outages of databases, proxies,
+ * other languages, files that harm their parser. `npm run chaos` executes them, and so does `.ci/run`.
  */
-export const LONG =
-  '/(test/(e2e/cluster/(?!two-processes)|real-proxies|conformance/services)|packages/files/src/hostile-files)';
+export const LONG = `/(${[
+  'test/e2e/(cluster/(?!two-processes)|doctor|cli-proxies)',
+  'test/real-proxies',
+  'test/conformance/services',
+  'src/stores/(several-processes|lost-processes|poolers|outage)',
+  'packages/files/src/hostile-files',
+].join('|')})`;
 
 /** One suite: unit specs beside the source files, and the tests of the interface under `test`. */
 export default {

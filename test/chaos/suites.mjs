@@ -1,6 +1,5 @@
 /**
- * Executes the suites that `npm test` leaves out because they take long: those with several processes of the service on one
- * database, and those with real proxies.
+ * Executes the suites that `npm test` leaves out because they take long: `LONG` in `jest.config.js`.
  */
 import { spawnSync } from 'node:child_process';
 import process from 'node:process';
