@@ -12,7 +12,7 @@ const LATER = existsSync(join(ROOT, 'packages/node_modules'))
   ? undefined
   : /from '(?:nest-agent-query-(?:langgraph|mastra|openai-agents)|@ai-sdk\/react|@ag-ui\/client)'/;
 const HANDLER = 'dictionary.handler.ts';
-/** Applications that are checked with the documents. Their own settings, which are less strict, are those of the long form. */
+/** Applications that are checked with the documents, by the settings of this repository. The long form has their own settings. */
 const APPLICATIONS = [
   'examples/nest-host/src',
   'packages/create/template/src',
