@@ -28,6 +28,7 @@ const PACKAGES = [
 
 const STEPS = [
   ['npx', 'tsc', '-b', ...[...PACKAGES, 'openapi'].map((name) => `packages/${name}/tsconfig.build.json`)],
+  [process.execPath, 'build/bundle.mjs'],
   [process.execPath, 'build/client.mjs'],
   ['npm', 'run', '--silent', 'build', '-w', 'nest-agent-query-playground'],
   [process.execPath, 'build/fastify.mjs'],
@@ -40,6 +41,7 @@ const OUTPUTS = [
   ...[...PACKAGES, 'adapters', 'cli', 'client', 'doctor', 'modules'].map(
     (name) => `packages/${name}/dist/build.tsbuildinfo`,
   ),
+  'dist/main.js',
   'packages/client/dist/browser.js',
   'dist/playground/page/index.html',
   'dist/openapi/build.tsbuildinfo',

@@ -5,7 +5,7 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { format, resolveConfig } from 'prettier';
-import { ROWS } from '../dist/config/variables.js';
+import { ROWS } from '../dist/internals.js';
 
 const path = join(import.meta.dirname, '../docs/options.md');
 const variables = new Map(ROWS.map(([name, variable]) => [`\`${name}\``, variable]));

@@ -1,7 +1,9 @@
 #!/usr/bin/env node
 import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { commandLine, keysCommand, runCommand } from 'nest-agent-query-cli';
 import { type ApiKey, apiKeysOf, createApiKey, expiryOf, textOfKey } from '../access/keys/api-key.js';
+import { CODE_FOLDER } from '../query/platform/code-folder.cjs';
 import { neverBlock } from '../service/process-outputs.js';
 import { openDatabase } from './open-database.js';
 import { serveCommand } from './serve.js';
@@ -19,6 +21,6 @@ async function readKeysFile(path: string): Promise<ApiKey[]> {
 }
 
 function version(): string {
-  const text = readFileSync(new URL('../../package.json', import.meta.url), 'utf8');
+  const text = readFileSync(join(CODE_FOLDER, '../package.json'), 'utf8');
   return (JSON.parse(text) as { version: string }).version;
 }

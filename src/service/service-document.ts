@@ -1,6 +1,8 @@
 import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
 import { Controller, Get, Header, NotFoundException, type Type } from '@nestjs/common';
 import type { AccessModuleOptions } from '../access/index.js';
+import { CODE_FOLDER } from '../query/index.js';
 import { VersionController } from '../telemetry/index.js';
 
 /** What the service has, as far as its document tells it. */
@@ -45,7 +47,7 @@ const TEXT = { type: 'string' };
 const PUBLIC = { security: [] };
 
 async function documentOf({ endpoints, access, ...has }: ServiceFeatures, views: Views): Promise<object> {
-  const text = await readFile(new URL('../openapi/endpoint.json', import.meta.url), 'utf8').catch(() => {
+  const text = await readFile(join(CODE_FOLDER, 'openapi/endpoint.json'), 'utf8').catch(() => {
     throw new NotFoundException('The document is missing. Run npm run build, or install the package again.');
   });
   const endpoint = JSON.parse(text) as Endpoint;

@@ -2,6 +2,8 @@ import 'reflect-metadata';
 import { existsSync } from 'node:fs';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { join } from 'node:path';
+import { pathToFileURL } from 'node:url';
 import { Logger } from '@nestjs/common';
 import { NestFactory } from '@nestjs/core';
 import type { FastifyAdapter, NestFastifyApplication } from '@nestjs/platform-fastify';
@@ -22,7 +24,7 @@ import { greet } from './greeting.js';
 import { localRequestsOnly } from './local-requests.js';
 import { ServiceLogger } from './logger.js';
 import { neverFail } from './process-outputs.js';
-import { CORS_OPTIONS, problemOf, sendProblem, stackForLog } from '../query/index.js';
+import { CODE_FOLDER, CORS_OPTIONS, problemOf, sendProblem, stackForLog } from '../query/index.js';
 import { ServiceAgents } from './service-agents.js';
 import { stopOnSignals } from './shutdown.js';
 
@@ -98,9 +100,9 @@ export function explain(
 async function adapterOf(environment: Environment): Promise<FastifyAdapter> {
   const trusted = proxies(environment);
   // The package contains the adapter (`build/fastify.mjs`). Sources, and what `nest build` makes, use the installed one.
-  const built = new URL('../fastify/adapter.js', import.meta.url);
+  const built = join(CODE_FOLDER, 'fastify/adapter.js');
   const { FastifyAdapter } = (await import(
-    existsSync(built) ? built.href : '@nestjs/platform-fastify'
+    existsSync(built) ? pathToFileURL(built).href : '@nestjs/platform-fastify'
   )) as typeof import('@nestjs/platform-fastify');
   return new FastifyAdapter({
     trustProxy: trusted.length > 0 && trusted,

@@ -15,7 +15,7 @@ import { constants, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
-import { SqliteThread } from '../../dist/stores/drivers/sqlite-thread.js';
+import { SqliteThread } from '../../dist/internals.js';
 import { CALLS, compile, FailingFiles } from './failing-files.mjs';
 import { randomFrom } from '../support/random.mjs';
 import { Report } from './report.mjs';

@@ -31,7 +31,7 @@ function die() {
 
 if (isMainThread) {
   const { default: pg } = await import('pg');
-  const { SqlDeliveryStore } = await import('../../dist/stores/sql-delivery-store.js');
+  const { SqlDeliveryStore } = await import('../../dist/internals.js');
   const { query } = pg.Client.prototype;
   pg.Client.prototype.query = function (...of) {
     const when = moment();

@@ -16,13 +16,8 @@ import { FastifyAdapter } from '@nestjs/platform-fastify';
 import { sql } from 'kysely';
 import { limitConnections } from '../../dist/access/index.js';
 import { AgentService, log, message, QueryModule } from '../../dist/index.js';
-import { Run } from '../../dist/query/memory/run.js';
-import { Runner } from '../../dist/query/runs/one/runner.js';
-import { SseResponse } from '../../dist/query/sse/sse-response.js';
-import { LibsqlDriver } from '../../dist/stores/drivers/libsql-driver.js';
-import { PostgresDriver } from '../../dist/stores/drivers/postgres-driver.js';
+import { LibsqlDriver, PostgresDriver, Run, Runner, SqlRunStore, SseResponse } from '../../dist/internals.js';
 import { openStore } from '../../dist/stores/index.js';
-import { SqlRunStore } from '../../dist/stores/sql-run-store.js';
 
 /** The classes whose objects must not outlive what they stand for. */
 const WATCHED = { Run, Runner, SseResponse };

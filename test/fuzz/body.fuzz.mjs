@@ -10,12 +10,15 @@ import { createHash } from 'node:crypto';
 import { readdir } from 'node:fs/promises';
 import { Readable } from 'node:stream';
 import { isDeepStrictEqual, TextDecoder } from 'node:util';
-import { Base64Fault } from '../../dist/query/body/base64-decoder.js';
-import { readBody, readParsed } from '../../dist/query/body/read-body.js';
-import { QueryError } from '../../dist/query/contract/errors.js';
-import { FileContent } from '../../dist/query/files/content.js';
-import { Spool } from '../../dist/query/files/spool.js';
-import { DEFAULT_BODY_LIMITS } from '../../dist/query/options/table.js';
+import {
+  Base64Fault,
+  BodyContent,
+  DEFAULT_BODY_LIMITS,
+  QueryError,
+  readBody,
+  readParsed,
+  Spool,
+} from '../../dist/internals.js';
 import { readPlainly } from '../support/body-oracle.mjs';
 import { randomFrom } from '../support/random.mjs';
 
@@ -142,7 +145,7 @@ async function withPlainContents(document) {
   for (const part of Array.isArray(parts) ? parts : []) {
     const base64 = part?.base64;
     if (base64 instanceof Base64Fault) part.base64 = { fault: base64.offset };
-    if (!(base64 instanceof FileContent)) continue;
+    if (!(base64 instanceof BodyContent)) continue;
     contents++;
     const bytes = Buffer.from(await (await base64.file('a', 'a/b')).arrayBuffer());
     if (bytes.length !== base64.size)

@@ -3,7 +3,7 @@
  * process has the variables and the working directory of the service that was started last.
  */
 import process from 'node:process';
-import { createService, explain, listen } from '../../dist/service/start.js';
+import { createService, explain, listen } from '../../dist/internals.js';
 
 const services = new Map();
 

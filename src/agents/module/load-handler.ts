@@ -1,9 +1,10 @@
-import { isAbsolute, relative } from 'node:path';
+import { isAbsolute, join, relative } from 'node:path';
 import process from 'node:process';
+import { pathToFileURL } from 'node:url';
 import { types } from 'node:util';
 import { type Exports, loadModule, ModuleFailure, type ModuleUse } from 'nest-agent-query-modules';
 import type { Type } from '@nestjs/common';
-import { type AgentHandler, type HandlerFunction, isHandlerClass } from '../../query/index.js';
+import { type AgentHandler, CODE_FOLDER, type HandlerFunction, isHandlerClass } from '../../query/index.js';
 
 /** What a module may export as its default. */
 export type ModuleHandler = Type<AgentHandler> | AgentHandler | HandlerFunction;
@@ -14,7 +15,7 @@ const WHAT =
 
 /** How the service uses modules. */
 export const HANDLER_USE: ModuleUse<ModuleHandler> = {
-  ownCode: new URL('../../', import.meta.url).href,
+  ownCode: pathToFileURL(join(CODE_FOLDER, '/')).href,
   commandFor,
   otherLanguage: 'A program in another language is served with AGENT=command and COMMAND.',
   read: handlerOf,

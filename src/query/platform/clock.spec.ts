@@ -1,7 +1,7 @@
 import { execFileSync } from 'node:child_process';
 import { join } from 'node:path';
 
-const CLOCK = join(import.meta.dirname, '../../../dist/query/platform/clock.js');
+const CLOCK = join(import.meta.dirname, '../../../dist/internals.js');
 
 /** What a process prints that starts a time of computing, and then does something. */
 function printed(ms: number, program: string): string {

@@ -20,7 +20,7 @@ const {
   dist = '../../../dist',
 } = options;
 const { AgentService, QueryModule } = await import(`${dist}/index.js`);
-const { stopOnSignals } = await import('../../../dist/service/shutdown.js');
+const { stopOnSignals } = await import('../../../dist/internals.js');
 const { openStore } = await import(`${dist}/stores/index.js`);
 const { HealthController, openTracer } = await import(`${dist}/telemetry/index.js`);
 const runs = { disconnect: 'continue', drainMs: 1_000, stopDeadlineMs: 1_000, ...options.runs };
