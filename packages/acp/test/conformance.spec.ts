@@ -38,8 +38,9 @@ const SCRIPTS: [is: string, lines: string[], faults: RegExp | undefined][] = [
   ['bare', ['run echo a'], /^session\/update: .* must have required property 'title'/],
 ];
 
+const schema = new Schema();
+
 describe('The scripted agent', () => {
-  const schema = new Schema();
   let home: string;
   beforeEach(async () => (home = await mkdtemp(join(tmpdir(), 'acp-conformance-'))));
   afterEach(() => rm(home, { recursive: true }));
@@ -64,7 +65,6 @@ describe('The scripted agent', () => {
 });
 
 describe('The handler of an agent of ACP', () => {
-  const schema = new Schema();
   let scripted: Scripted;
   beforeEach(() => (scripted = new Scripted()));
   afterEach(() => scripted.end());

@@ -1,4 +1,5 @@
 import { QueryError } from 'nest-agent-query';
+import { IS_LONG } from '../../../test/support/long-form.js';
 import { answerOf, dataOf, Scripted, textOf } from './scripted.js';
 
 const SECRET = 'sk-secret-0123456789';
@@ -6,6 +7,13 @@ const error = (code: number, message: string, data?: unknown) => JSON.stringify(
 
 /** How the agents say that a model has failed, and what callers read. */
 const FAILURES: [form: string, error: string, code: string][] = [
+  ['a cut', error(500, 'terminated'), 'interrupted'],
+  ['data that is a text', error(-32603, 'Internal error', `401 Unauthorized: ${SECRET}`), 'handler_failed'],
+  ['a missing sign-in', error(-32000, 'Authentication required'), 'handler_failed'],
+];
+
+/** The forms that `translate/failures.spec.ts` has without a process. */
+const FURTHER_FAILURES: typeof FAILURES = [
   ['a status as the code', error(401, `Incorrect API key ${SECRET}`), 'handler_failed'],
   ['a status in the message', error(-32603, '429 Too Many Requests'), 'rate_limited'],
   [
@@ -18,11 +26,9 @@ const FAILURES: [form: string, error: string, code: string][] = [
     error(-32603, 'Internal error', { details: '503 Service Unavailable' }),
     'unavailable',
   ],
-  ['data that is a text', error(-32603, 'Internal error', `401 Unauthorized: ${SECRET}`), 'handler_failed'],
-  ['a cut', error(500, 'terminated'), 'interrupted'],
   ['nothing else', error(-32603, 'Internal error'), 'handler_failed'],
-  ['a missing sign-in', error(-32000, 'Authentication required'), 'handler_failed'],
 ];
+if (IS_LONG) FAILURES.push(...FURTHER_FAILURES);
 
 /** Agents that cannot be used, and what the operator reads. */
 const UNUSABLE: [is: string, says: RegExp][] = [

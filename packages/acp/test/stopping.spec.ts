@@ -2,10 +2,11 @@ import type { AgentHandler, Envelope } from 'nest-agent-query';
 import { HandedOver } from 'nest-agent-query/agents';
 import { contextOf, queryOf, type TestContext } from 'nest-agent-query/testing';
 import { eventuallyElsewhere } from '../../../test/support/conditions.js';
+import { IS_LONG } from '../../../test/support/long-form.js';
 import { answerOf, dataOf, Scripted, textOf } from './scripted.js';
 
-/** Agents that do not end by themselves. */
-const STUBBORN = ['', 'deaf', 'stays', 'deaf;stays;keeps;holds', 'withdraws;noise'];
+/** Agents that do not end by themselves. The second has what the third and the fourth have, and `e2e/acp.spec.ts` the last one. */
+const STUBBORN = ['', 'deaf;stays;keeps;holds', ...(IS_LONG ? ['deaf', 'stays', 'withdraws;noise'] : [])];
 
 describe('An agent of ACP that is stopped', () => {
   let scripted: Scripted;
@@ -78,12 +79,15 @@ describe('An agent of ACP that is stopped', () => {
     expect(scripted.processes).toEqual([]);
   });
 
-  it.each(['mute', 'mute;deaf'])('while it starts leaves nothing: %s', async (is) => {
-    const context = await contextOf();
-    void eventuallyElsewhere(() => scripted.processes.length > 0).then(() => context.abort());
-    await stoppedAt(scripted.handler(is), ['say Hello'], 'never', () => undefined, context);
-    expect(scripted.processes).toEqual([]);
-  });
+  it.each(IS_LONG ? ['mute', 'mute;deaf'] : ['mute;deaf'])(
+    'while it starts leaves nothing: %s',
+    async (is) => {
+      const context = await contextOf();
+      void eventuallyElsewhere(() => scripted.processes.length > 0).then(() => context.abort());
+      await stoppedAt(scripted.handler(is), ['say Hello'], 'never', () => undefined, context);
+      expect(scripted.processes).toEqual([]);
+    },
+  );
 
   it('goes on in another attempt with the recorded answer, and executes once', async () => {
     const first = await contextOf({ sessionId: 's', runId: 'run-1' });

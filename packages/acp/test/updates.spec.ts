@@ -1,3 +1,4 @@
+import { IS_LONG, itInLongForm } from '../../../test/support/long-form.js';
 import { answerOf, dataOf, NO, Scripted, textOf } from './scripted.js';
 
 const ECHO = { command: 'echo hi' };
@@ -5,20 +6,40 @@ const USAGE = { inputTokens: 30, outputTokens: 9 };
 
 /** How the agents begin, fill and name their calls: the switches, and what callers read of the call. */
 const CALLS: [is: string, call: object][] = [
-  ['', { id: 'call-1-1', name: 'execute', arguments: ECHO, title: 'echo hi', kind: 'execute' }],
   ['filling', { id: 'call-1-1', name: 'execute', arguments: ECHO, title: 'echo hi', kind: 'execute' }],
-  ['filling;twice', { id: 'call-1-1', name: 'execute', arguments: ECHO, title: 'echo hi', kind: 'execute' }],
-  ['named', { id: 'call-1-1', name: 'shell', arguments: ECHO, title: 'echo hi', kind: 'execute' }],
-  ['alone', { id: 'call-1-1', name: 'execute', arguments: ECHO, title: 'echo hi', kind: 'execute' }],
   ['alone;bare', { id: 'call-1-1', arguments: ECHO }],
 ];
 
+/** The forms that `translate/tool-calls.spec.ts` has without a process, and the scripts of `permissions.spec.ts`. */
+const FURTHER_CALLS: typeof CALLS = [
+  ['', { id: 'call-1-1', name: 'execute', arguments: ECHO, title: 'echo hi', kind: 'execute' }],
+  ['filling;twice', { id: 'call-1-1', name: 'execute', arguments: ECHO, title: 'echo hi', kind: 'execute' }],
+  ['named', { id: 'call-1-1', name: 'shell', arguments: ECHO, title: 'echo hi', kind: 'execute' }],
+  ['alone', { id: 'call-1-1', name: 'execute', arguments: ECHO, title: 'echo hi', kind: 'execute' }],
+];
+if (IS_LONG) CALLS.push(...FURTHER_CALLS);
+
 const USAGES: [is: string, usage: object[]][] = [
   ['usage=response', [{ ...USAGE, cachedInputTokens: 20, reasoningTokens: 4 }]],
+  ['usage=chunk', [{ ...USAGE, cachedInputTokens: 20, reasoningTokens: 4 }]],
+];
+
+/** The forms that `translate/translation.spec.ts` has without a process. */
+const FURTHER_USAGES: typeof USAGES = [
   ['usage=quota', [{ ...USAGE }]],
   ['usage=claude', [{ ...USAGE, cachedInputTokens: 20 }]],
-  ['usage=chunk', [{ ...USAGE, cachedInputTokens: 20, reasoningTokens: 4 }]],
   ['usage=none', []],
+];
+if (IS_LONG) USAGES.push(...FURTHER_USAGES);
+
+/** What disturbs the answer. The last has the two others. */
+const DISTURBED = IS_LONG ? ['noise', 'late', 'late;noise;ids'] : ['late;noise;ids'];
+
+/** Agents that do not end a call which was not allowed. The first and the last have all that the others have. */
+const UNTOLD = [
+  'untold',
+  ...(IS_LONG ? ['untold;alone', 'untold;rejected=end_turn', 'rejected=cancelled'] : []),
+  'alone;untold;rejected=cancelled',
 ];
 
 describe('What an agent of ACP says', () => {
@@ -42,14 +63,15 @@ describe('What an agent of ACP says', () => {
     expect(textOf(envelopes)).toBe(`${'x'.repeat(1_000_000)}${numbers}end`);
   });
 
-  it.each(['noise', 'late', 'late;noise;ids'])('is the same if it is %s', async (is) => {
+  it.each(DISTURBED)('is the same if it is %s', async (is) => {
     const { envelopes, error } = await answerOf(scripted.handler(is), ['say Hello', 'wait 40', 'say again']);
     expect(error).toBeUndefined();
     expect(textOf(envelopes)).toBe('Helloagain');
     expect(new Set(envelopes.map(({ type }) => type))).toEqual(new Set(['message']));
   });
 
-  it('is a plan, which each update replaces', async () => {
+  // `translate/translation.spec.ts` has it without a process, and `e2e/acp.spec.ts` over HTTP.
+  itInLongForm('is a plan, which each update replaces', async () => {
     const plan = '[{"content":"Read","status":"pending","priority":"low"}]';
     const { envelopes } = await answerOf(scripted.handler(), [`plan ${plan}`]);
     expect(envelopes).toEqual([
@@ -64,7 +86,8 @@ describe('What an agent of ACP says', () => {
     expect(dataOf(envelopes, 'source')).toEqual([{ url: 'https://example.org/', title: 'A page' }]);
   });
 
-  it('is a log where it is a remark', async () => {
+  // `translate/translation.spec.ts` has it without a process.
+  itInLongForm('is a log where it is a remark', async () => {
     const { envelopes } = await answerOf(scripted.handler(), ['remark Careful', 'say Hello']);
     expect(envelopes).toMatchObject([{ type: 'log', data: { message: 'Careful' } }, { type: 'message' }]);
   });
@@ -92,13 +115,7 @@ describe('What an agent of ACP says', () => {
     expect(JSON.stringify(envelopes)).not.toContain(`"path":"${scripted.directory}`);
   });
 
-  it.each([
-    'untold',
-    'untold;alone',
-    'untold;rejected=end_turn',
-    'rejected=cancelled',
-    'alone;untold;rejected=cancelled',
-  ])('has an end for each call, also if the agent has none: %s', async (is) => {
+  it.each(UNTOLD)('has an end for each call, also if the agent has none: %s', async (is) => {
     const { envelopes, error } = await answerOf(scripted.handler(is), ['run echo hi'], () => NO);
     expect(error).toBeUndefined();
     expect(dataOf(envelopes, 'tool_call')).toMatchObject([{ id: 'call-1-1', arguments: ECHO }]);
