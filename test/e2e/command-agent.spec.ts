@@ -45,20 +45,32 @@ const PAID = { approved: true, arguments: { customer: 881, amount: 100 } };
 describe('The agent command', () => {
   let directory: string;
   let service: SharedService | undefined;
+  /** Services that execute the shell script that a test writes. The second keeps the input of its program open. */
+  let plain: SharedService;
+  let keeping: SharedService;
 
-  beforeEach(async () => {
+  beforeAll(async () => {
     directory = await mkdtemp(join(tmpdir(), 'command-agent-'));
     await writeFile(join(directory, 'stubborn.py'), STUBBORN);
     await writeFile(join(directory, 'endless.py'), ENDLESS);
     await writeFile(join(directory, 'describe.py'), DESCRIBE);
     await writeFile(join(directory, 'live.py'), LIVE);
+    const variables = { AGENT: 'command', COMMAND: 'sh ./script' };
+    plain = await serve(variables, directory);
+    keeping = await serve({ ...variables, COMMAND_KEEP_INPUT: 'true' }, directory);
   });
 
   afterEach(async () => {
     await service?.stop();
     service = undefined;
+  });
+  afterAll(async () => {
+    await plain.stop();
+    await keeping.stop();
     await rm(directory, { recursive: true });
   });
+
+  const write = (script: string) => writeFile(join(directory, 'script'), script);
 
   async function start(COMMAND: string, environment: Record<string, string> = {}): Promise<SharedService> {
     return (service = await serve({ AGENT: 'command', COMMAND, ...environment }, directory));
@@ -74,7 +86,8 @@ describe('The agent command', () => {
       '{"name":"a.txt","mimeType":"text/plain","base64":"SGk="}',
       '{"name":"a.txt","mimeType":"x/y","base64":"?"}',
     ];
-    const { url } = await start(lines.map((data) => `echo '{"type":"file","data":${data}}'`).join(';'));
+    await write(lines.map((data) => `echo '{"type":"file","data":${data}}'`).join(';'));
+    const { url } = plain;
     const reply = await ask(url, 'x');
     const [made, done] = await reply.allEnvelopes();
     const { path } = made!.data as { path: string };
@@ -86,10 +99,10 @@ describe('The agent command', () => {
   });
 
   it(promise('service.command'), async () => {
-    const { url } = await start('python3 describe.py');
+    await write('python3 describe.py');
     const file = { type: 'file', name: 'a.txt', mimeType: 'text/plain', base64: 'SGk=' };
     const query = { parts: [{ type: 'text', text: 'hello' }, file], kwargs: { n: 7 } };
-    const reply = await request(url, {}, JSON.stringify(query));
+    const reply = await request(plain.url, {}, JSON.stringify(query));
     const text = await reply.whole();
     expect(text).toMatch(
       new RegExp(
@@ -104,8 +117,8 @@ describe('The agent command', () => {
   });
 
   it(promise('service.command', 'an invalid envelope'), async () => {
-    const { url } = await start(`echo '{"type":"message","data":{}}'; sleep 1000`);
-    expect(await (await ask(url, '')).whole()).toMatch(
+    await write(`echo '{"type":"message","data":{}}'; sleep 1000`);
+    expect(await (await ask(plain.url, '')).whole()).toMatch(
       /"failed","error":{"code":"invalid_envelope","message":"The agent emitted something that is not an envelope: /,
     );
   });
@@ -138,8 +151,8 @@ describe('The agent command', () => {
   });
 
   it(promise('service.command-failure'), async () => {
-    const { url, output } = await start('echo part; echo "cannot read /etc/secret" >&2; exit 7');
-    const answer = await ask(url, '');
+    await write('echo part; echo "cannot read /etc/secret" >&2; exit 7');
+    const answer = await ask(plain.url, '');
     expect(await answer.whole()).toBe(
       'data: {"type":"message","data":{"content":"part\\n"}}\n\n' +
         'data: {"type":"done","data":{"status":"failed","error":{"code":"handler_failed",' +
@@ -149,7 +162,7 @@ describe('The agent command', () => {
       `Run ${answer.runId}: cannot read /etc/secret`,
       'The program ended with the exit code 7. The last lines of its standard error:',
     ])
-      await eventuallyElsewhere(() => output().includes(cause));
+      await eventuallyElsewhere(() => plain.output().includes(cause));
   });
 
   it(promise('service.command-back-pressure'), async () => {
@@ -172,7 +185,8 @@ describe('The agent command', () => {
   });
 
   it.each(['false', 'true'])(promise('asking.command', 'COMMAND_KEEP_INPUT=%s'), async (keeps) => {
-    const { url } = await start(APPROVAL, { COMMAND_KEEP_INPUT: keeps });
+    await write(APPROVAL);
+    const { url } = keeps === 'true' ? keeping : plain;
     const reply = await ask(url, '', { headers: FULL });
     await reply.until('input_required');
     const run = await (await get(url, `/query/${reply.runId}`)).json();
@@ -192,7 +206,8 @@ describe('The agent command', () => {
   });
 
   it(promise('asking.command-live'), async () => {
-    const { url } = await start('python3 live.py', { COMMAND_KEEP_INPUT: 'true' });
+    await write('python3 live.py');
+    const { url } = keeping;
     const reply = await ask(url, '', { headers: FULL });
     await reply.until('input_required');
     await answer(url, reply.runId, 'name', 'Ada');
@@ -212,7 +227,8 @@ describe('The agent command', () => {
   });
 
   it(promise('asking.command-cancel'), async () => {
-    const { url } = await start('python3 live.py; true', { COMMAND_KEEP_INPUT: 'true' });
+    await write('python3 live.py; true');
+    const { url } = keeping;
     const reply = await ask(url, '', { headers: FULL });
     const pids = pidsIn(await reply.until('input_required'));
     expect(await anyRuns(pids)).toBe(true);
@@ -229,8 +245,8 @@ describe('The agent command', () => {
         'input, tool, auth.',
     ],
   ])(promise('asking.command-invalid', '%s'), async (data, message) => {
-    const { url } = await start(`echo '{"type":"input_required","data":${data}}'; exit 75`);
-    const { done } = await (await ask(url, '')).answer();
+    await write(`echo '{"type":"input_required","data":${data}}'; exit 75`);
+    const { done } = await (await ask(plain.url, '')).answer();
     expect(done).toEqual([{ status: 'failed', error: { code: 'invalid_envelope', message } }]);
   });
 });
