@@ -7,6 +7,7 @@ import type { InputView } from '../../src/index.js';
 import { promise } from '../promises.js';
 import { ask, cancel, FULL, get, type Reply, request } from '../support/client.js';
 import { CuttingProxy } from '../support/cutting-proxy.js';
+import { IS_LONG } from '../support/long-form.js';
 import { serve, type SharedService, startService } from '../support/service.js';
 
 /** Says words, and stores a checkpoint after each. It notes the run at each attempt, and that it has stopped. */
@@ -52,31 +53,35 @@ function wordsUpTo(count: number): string {
 
 describe('The agent remote of the service', () => {
   let directory: string;
-  let inner: SharedService | undefined;
-  let outer: SharedService | undefined;
-  let proxy: CuttingProxy | undefined;
+  let inner: SharedService;
+  let proxy: CuttingProxy;
+  let outer: SharedService;
+  /** What a test has started besides. */
+  const ofTest: { stop(): Promise<unknown> }[] = [];
 
-  beforeEach(async () => {
+  beforeAll(async () => {
     directory = await mkdtemp(join(tmpdir(), 'remote-'));
     await writeFile(join(directory, 'agent.mjs'), AGENT);
+    inner = await serve({ AGENT: './agent.mjs' }, directory);
+    proxy = await CuttingProxy.before(inner.url);
+    outer = await serve(remote(`${proxy.url}/`), directory);
   });
 
   afterEach(async () => {
-    await outer?.stop();
-    await proxy?.stop();
-    await inner?.stop();
-    outer = proxy = inner = undefined;
+    for (const each of ofTest.splice(0).reverse()) await each.stop();
+  });
+
+  afterAll(async () => {
+    await outer.stop();
+    await proxy.stop();
+    await inner.stop();
     await rm(directory, { recursive: true });
   });
 
-  const startInner = (variables = {}) => serve({ AGENT: './agent.mjs', ...variables }, directory);
   const remote = (url: string) => ({ AGENT: 'remote', REMOTE_URL: url });
-  const startOuter = (url: string) => serve(remote(url), directory);
   const calls = async () => (await readFile(join(directory, 'calls'), 'utf8')).trimEnd().split('\n');
 
   it(promise('remote.answer'), async () => {
-    inner = await startInner();
-    outer = await startOuter(`${inner.url}/`);
     const content = randomBytes(200_000);
     const digest = createHash('sha256').update(content).digest('hex');
     const file = { type: 'file', name: 'a.bin', mimeType: 'x/y', base64: content.toString('base64') };
@@ -97,9 +102,10 @@ describe('The agent remote of the service', () => {
         yield { type: 'message', data: { content: 'Here it is.' } };
       }`,
     );
-    inner = await startInner({ AGENT: './files.mjs' });
-    proxy = await CuttingProxy.before(inner.url);
-    outer = await startOuter(proxy.url);
+    const inner = await serve({ AGENT: './files.mjs' }, directory);
+    const proxy = await CuttingProxy.before(inner.url);
+    const outer = await serve(remote(proxy.url), directory);
+    ofTest.push(inner, proxy, outer);
     const content = Buffer.alloc(3_000_000, 7);
     for (const position of [undefined, 500, 100_000, 2_900_000]) {
       if (position !== undefined) proxy.cutAfter(position);
@@ -119,11 +125,10 @@ describe('The agent remote of the service', () => {
   });
 
   it(promise('remote.cut'), async () => {
-    inner = await startInner();
-    proxy = await CuttingProxy.before(inner.url);
-    outer = await startOuter(proxy.url);
     const words = 12;
-    const positions = Array.from({ length: 40 }, (_, index) => index * 37);
+    const count = IS_LONG ? 40 : 13;
+    const positions = Array.from({ length: count }, (_, index) => Math.floor((index * 40 * 37) / count));
+    await rm(join(directory, 'calls'), { force: true });
     for (const position of positions) {
       proxy.cutAfter(position);
       const reply = await ask(outer.url, 'x', { headers: FULL, kwargs: { words } });
@@ -136,11 +141,10 @@ describe('The agent remote of the service', () => {
     }
     expect(proxy.cuts).toBeGreaterThan(positions.length / 2);
     expect(await calls()).toHaveLength(positions.length);
+    proxy.cutAfter(Infinity);
   });
 
   it(promise('remote.cancel'), async () => {
-    inner = await startInner();
-    outer = await startOuter(inner.url);
     const reply = await ask(outer.url, 'x', { headers: FULL, kwargs: { words: 1, waits: true } });
     await reply.until('word 1');
     const { status } = await cancel(outer.url, reply.runId);
@@ -150,11 +154,22 @@ describe('The agent remote of the service', () => {
   });
 
   describe('whose remote agent asks', () => {
+    let inner: SharedService;
+    let outer: SharedService;
+
+    beforeAll(async () => {
+      await writeFile(join(directory, 'asking.mjs'), ASKING);
+      inner = await serve({ AGENT: './asking.mjs' }, directory);
+      outer = await serve(remote(inner.url), directory);
+    });
+
+    afterAll(async () => {
+      await outer.stop();
+      await inner.stop();
+    });
+
     /** Sends a query to the outer service. Returns its answer so far, and the run of the inner service. */
     async function asking() {
-      await writeFile(join(directory, 'asking.mjs'), ASKING);
-      inner = await startInner({ AGENT: './asking.mjs' });
-      outer = await startOuter(inner.url);
       const reply = await ask(outer.url, 'x', { headers: FULL });
       await reply.until('input_required');
       const { runs } = await (await get(inner.url, '/query')).json<{ runs: { id: string }[] }>();
@@ -171,21 +186,21 @@ describe('The agent remote of the service', () => {
 
     it(promise('asking.remote'), async () => {
       const { reply, innerRun } = await asking();
-      const [[here], [there]] = [await inputsOf(outer!, reply.runId), await inputsOf(inner!, innerRun)];
+      const [[here], [there]] = [await inputsOf(outer, reply.runId), await inputsOf(inner, innerRun)];
       expect(here).toMatchObject({ id: 'refund-881', kind: 'approval', message: 'Refund?' });
       expect(Math.abs(Date.parse(here!.expiresAt) - Date.parse(there!.expiresAt))).toBeLessThan(5_000);
-      expect((await answer(outer!, reply.runId, true)).status).toBe(200);
+      expect((await answer(outer, reply.runId, true)).status).toBe(200);
       expect(await reply.answer()).toEqual({
         text: 'Let me see. answered {"approved":true}',
         done: [{ status: 'completed' }],
       });
-      expect(await inputsOf(inner!, innerRun)).toMatchObject([{ resolved: { outcome: 'answered' } }]);
+      expect(await inputsOf(inner, innerRun)).toMatchObject([{ resolved: { outcome: 'answered' } }]);
     });
 
     it(promise('asking.remote-elsewhere'), async () => {
       const { reply, innerRun } = await asking();
-      await answer(inner!, innerRun, false);
-      await answer(outer!, reply.runId, true);
+      await answer(inner, innerRun, false);
+      await answer(outer, reply.runId, true);
       const envelopes = await reply.allEnvelopes();
       expect(envelopes.slice(-3)).toEqual([
         {
@@ -199,8 +214,8 @@ describe('The agent remote of the service', () => {
 
     it(promise('asking.remote-elsewhere', 'also if it was cancelled there'), async () => {
       const { reply, innerRun } = await asking();
-      await cancel(inner!.url, innerRun);
-      await answer(outer!, reply.runId, true);
+      await cancel(inner.url, innerRun);
+      await answer(outer, reply.runId, true);
       const message = 'The run was cancelled in the remote service.';
       expect((await reply.answer()).done).toEqual([
         { status: 'failed', error: { code: 'handler_failed', message } },
@@ -209,17 +224,16 @@ describe('The agent remote of the service', () => {
 
     it(promise('asking.remote-cancel'), async () => {
       const { reply, innerRun } = await asking();
-      expect((await cancel(outer!.url, reply.runId)).status).toBe(200);
-      const run = await (await get(inner!.url, `/query/${innerRun}`)).json();
+      expect((await cancel(outer.url, reply.runId)).status).toBe(200);
+      const run = await (await get(inner.url, `/query/${innerRun}`)).json();
       expect(run).toMatchObject({ status: 'cancelled' });
       expect((await reply.answer()).done).toEqual([{ status: 'cancelled' }]);
     });
   });
 
   it(promise('remote.large-file'), async () => {
-    inner = await startInner();
-    const process = await startService(remote(inner.url), directory);
-    outer = process;
+    const outer = await startService(remote(inner.url), directory);
+    ofTest.push(outer);
     const chunk = randomBytes(3 * 1024 * 1024);
     const chunks = 34;
     const hash = createHash('sha256');
@@ -236,7 +250,7 @@ describe('The agent remote of the service', () => {
       type: 'digest',
       data: { name: 'a.bin', digest: hash.digest('hex') },
     });
-    const status = await readFile(`/proc/${process.process.pid}/status`, 'utf8');
+    const status = await readFile(`/proc/${outer.process.pid}/status`, 'utf8');
     const peakMiB = Number(/^VmHWM:\s+(\d+) kB/m.exec(status)![1]) / 1024;
     expect(peakMiB).toBeLessThan(300);
   });
