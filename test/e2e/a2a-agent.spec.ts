@@ -6,6 +6,7 @@ import { TaskState } from '@a2a-js/sdk';
 import { promise } from '../promises.js';
 import { ask, cancel, follow, FULL, get, request } from '../support/client.js';
 import { type Deferred, deferred, eventuallyElsewhere } from '../support/conditions.js';
+import { IS_LONG } from '../support/long-form.js';
 import { serve, type SharedService, startService } from '../support/service.js';
 import { joined, validOf } from '../../packages/a2a/test/outcomes.js';
 import { part, ReferenceAgent, text } from '../../packages/a2a/test/reference-agent.js';
@@ -104,11 +105,13 @@ describe('AGENT=remote with the card of an agent', () => {
       service = await start();
       await eventuallyElsewhere(() => reference.calls.slice(length).includes('SubscribeToTask'));
     };
-    await afterKill(away, async () => (killed = await startService(environment)));
+    // A second kill executes the same code: `durable.spec.ts` of the package has what an attempt finds.
+    if (IS_LONG) await afterKill(away, async () => (killed = await startService(environment)));
     // Nobody kills the last one.
-    await afterKill(again, () => serve(environment));
+    await afterKill(IS_LONG ? again : away, () => serve(environment));
+    again.resolve();
     const envelopes = await (await follow(service.url, reply.runId)).allEnvelopes();
-    expect(envelopes.filter(({ type }) => type === 'restarted')).toHaveLength(2);
+    expect(envelopes.filter(({ type }) => type === 'restarted')).toHaveLength(IS_LONG ? 2 : 1);
     expect(joined(validOf(envelopes))).toEqual([
       { type: 'message', data: { id: 'a', content: 'word 0 word 1 ' } },
       { type: 'result', data: { value: 'end' } },
