@@ -17,6 +17,9 @@ import { CARD, ReferenceAgent, text } from './reference-agent.js';
 
 const KEY = 'k-4711';
 
+/** An agent that lists its tasks, and has none yet. */
+const EMPTY = result({ tasks: [], nextPageToken: '' });
+
 const TASK_OF_1001 = {
   id: 't',
   contextId: 'c',
@@ -69,12 +72,7 @@ describe('An agent that does not do what it should', () => {
     ['takes no files', [refusal(-32005, 'No files')], 'unsupported_media_type', ''],
     ['is cut and lists no tasks', [noAnswer, refusal(-32601, 'No such method')], 'interrupted', 'cut'],
     ['switches the protocol', [switchedProtocol, refusal(-32601, 'No such method')], 'interrupted', 'cut'],
-    [
-      'is cut and does not list the task',
-      [noAnswer, result({ tasks: [], nextPageToken: '' })],
-      'interrupted',
-      'cut',
-    ],
+    ['is cut and does not list the task', [noAnswer, EMPTY], 'interrupted', 'cut'],
     [
       'answers with too many artifacts',
       [events(eventOf({ task: TASK_OF_1001 }))],
@@ -88,8 +86,10 @@ describe('An agent that does not do what it should', () => {
     const failure = await failureOf();
     expect([failure.code, failure.message]).toEqual([code, expect.stringContaining(words)]);
     expect(failure.message).not.toMatch(/127\.0\.0\.1|\/srv|stack|nonsense/);
-    // A message that may have been executed was sent once.
+    // A message that may have been executed was sent once, and an agent that lists no tasks is asked for them once.
     expect(server.calls.filter(({ body }) => body.includes('SendStreamingMessage'))).toHaveLength(1);
+    const asked = server.calls.filter(({ body }) => body.includes('ListTasks')).length;
+    if (answers.length > 1 && answers[1] !== EMPTY) expect(asked).toBe(1);
   });
 
   it.each<[string, () => Answer, RegExp]>([
