@@ -2,6 +2,7 @@ import { type Message, TaskState } from '@a2a-js/sdk';
 import { type Envelope, QueryError } from 'nest-agent-query';
 import { HandedOver } from 'nest-agent-query/agents';
 import { type ContextInput, contextOf, type PartsInput, queryOf } from 'nest-agent-query/testing';
+import { IS_LONG } from '../../../test/support/long-form.js';
 import { EventCutter } from '../../../test/support/event-cutter.js';
 import { a2aHandler } from '../src/index.js';
 import { answering, joined, outcomeOf } from './outcomes.js';
@@ -166,9 +167,11 @@ describe.each<[Binding, boolean]>([
       await sent();
       task.complete();
     };
+    // The SDK reads the events; what follows a cut is the same for all bindings.
+    const step = IS_LONG || (binding === 'JSONRPC' && streaming) ? 1 : 3;
     const cutter = await EventCutter.before(reference.origin);
     const url = reference.url.replace(reference.origin, cutter.url);
-    for (let cut = 0; cut <= 10; cut += 1) {
+    for (let cut = 0; cut <= 10; cut += step) {
       reference.messages.length = 0;
       cutter.cuts = [Infinity, cut, 1, 2];
       const context = await contextOf({ runId: `cut-${cut}` });

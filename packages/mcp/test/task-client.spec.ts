@@ -85,19 +85,20 @@ describe('A client of the tasks extension', () => {
 
   it('gets the result of a call, answers what it asks, and cancels it', async () => {
     const session = await sessionOf('ann', 'this');
-    const outcomeOf = async (text: string) =>
-      (await (await session.callTool('query', { text })).settle()).outcome;
-    expect(await outcomeOf('Hello')).toMatchObject({
+    const begin = (text: string) => session.callTool('query', { text });
+    const calls = [await begin('Hello'), await begin('ask'), await begin('hang')];
+    const [run] = (await host.agent.runs('ann', { limit: 1 })).runs;
+    await session.cancelTask(run!.id as never);
+    // The client looks after each task once a second: all wait at the same time.
+    const [said, asked, hanging] = await Promise.all(calls.map((call) => call.settle()));
+    expect(said!.outcome).toMatchObject({
       status: 'completed',
       result: { content: [{ type: 'text', text: 'Hello' }] },
     });
-    expect(await outcomeOf('ask')).toMatchObject({
+    expect(asked!.outcome).toMatchObject({
       result: { content: [{ type: 'text', text: 'You said this.' }] },
     });
-    const hanging = await session.callTool('query', { text: 'hang' });
-    const [run] = (await host.agent.runs('ann', { limit: 1 })).runs;
-    await session.cancelTask(run!.id as never);
-    await expect(hanging.settle()).resolves.toMatchObject({ outcome: { status: 'cancelled' } });
+    expect(hanging!.outcome).toMatchObject({ status: 'cancelled' });
   });
 
   it('finds a task again that has asked before the service was restarted', async () => {
