@@ -1,5 +1,6 @@
 import type { Question } from 'nest-agent-query';
 import { collect, contextOf, queryOf } from 'nest-agent-query/testing';
+import { itInLongForm } from '../../../test/support/long-form.js';
 import { answerOf, dataOf, NO, Scripted, textOf, YES } from './scripted.js';
 
 describe('A permission request of an agent of ACP', () => {
@@ -30,7 +31,8 @@ describe('A permission request of an agent of ACP', () => {
     expect(JSON.stringify(dataOf(envelopes, 'tool_result')[1])).toContain('made is not there');
   });
 
-  it('says what it is about, without a title and a kind', async () => {
+  // `translate/permissions.spec.ts` has it without a process, and `updates.spec.ts` what such an agent tells.
+  itInLongForm('says what it is about, without a title and a kind', async () => {
     const { context } = await answerOf(scripted.handler('alone;bare'), ['run echo hi']);
     expect(context.questions[0]).toMatchObject({ kind: 'approval', arguments: { command: 'echo hi' } });
     expect(context.questions[0]!.message).toMatch(/echo hi/);

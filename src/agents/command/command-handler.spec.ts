@@ -6,6 +6,7 @@ import { Logger } from '@nestjs/common';
 import { contextOf } from '../../../test/support/handler-context.js';
 import { anyRuns } from '../../../test/support/child-processes.js';
 import { eventuallyElsewhere } from '../../../test/support/conditions.js';
+import { IS_LONG } from '../../../test/support/long-form.js';
 import { OperatorLog } from '../../../test/support/operator-log.js';
 import type { Envelope, Query, QueryContext } from '../../query/index.js';
 import { type CommandOptions, commandHandler } from './index.js';
@@ -261,7 +262,8 @@ while True: select.select([], [], [], 1000)
     const handler = handlerOf('echo + >>events; until [ -e gate ]; do sleep 0.02; done; echo - >>events', {
       processes: 2,
     });
-    const runs = Array.from({ length: 20 }, () => execute(handler, queryOf('')));
+    const count = IS_LONG ? 20 : 6;
+    const runs = Array.from({ length: count }, () => execute(handler, queryOf('')));
     const taken = runs.map(({ take }) => take());
     const events = () => readFileSync(join(directory, 'events'), 'utf8').trim().split('\n');
     await eventuallyElsewhere(() => existsSync(join(directory, 'events')) && events().length === 2);
@@ -269,13 +271,13 @@ while True: select.select([], [], [], 1000)
     expect(runs.map(({ envelopes }) => envelopes)).toEqual([
       [],
       [],
-      ...Array.from({ length: 18 }, () => [waiting]),
+      ...Array.from({ length: count - 2 }, () => [waiting]),
     ]);
-    runs[10]!.abort();
-    await taken[10];
+    runs[4]!.abort();
+    await taken[4];
     await writeFile(join(directory, 'gate'), '');
     await Promise.all(taken);
-    expect(events()).toHaveLength(2 * 19);
+    expect(events()).toHaveLength(2 * (count - 1));
     let executing = 0;
     const counts = events().map((event) => (executing += event === '+' ? 1 : -1));
     expect(Math.max(...counts)).toBe(2);
