@@ -1,4 +1,4 @@
-import { A2AError } from '@a2a-js/sdk/errors';
+import { A2A_ERROR_CODE, A2AError, isJsonRpcError } from '@a2a-js/sdk/errors';
 import { QueryError } from 'nest-agent-query';
 import { withoutSecrets } from 'nest-agent-query/agents';
 
@@ -64,6 +64,13 @@ export function failureOf(error: unknown, secrets: readonly string[]): unknown {
 export function refusalOf(error: unknown): A2AError | undefined {
   if (error instanceof A2AError) return error;
   return error instanceof Error && error.cause instanceof A2AError ? error.cause : undefined;
+}
+
+/** Whether the agent does not have the method that was called: it will not have it later either. */
+export function hasNoMethod(error: unknown): boolean {
+  const refusal = refusalOf(error);
+  if (refusal?.reason === 'UNSUPPORTED_OPERATION') return true;
+  return isJsonRpcError(refusal) && refusal.envelopeCode === A2A_ERROR_CODE.METHOD_NOT_FOUND;
 }
 
 function said(text: string): Error {

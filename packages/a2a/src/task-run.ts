@@ -8,7 +8,7 @@ import { AgentQueryError } from 'nest-agent-query-client';
 import { isTransient } from 'nest-agent-query-client/streams';
 import type { A2aAgent, CallOptions, Events } from './a2a-agent.js';
 import { deliver } from './deliver.js';
-import { failureOf, refusalOf } from './failures.js';
+import { failureOf, hasNoMethod } from './failures.js';
 import { answerParts, pauseKey, pauseOf } from './pauses.js';
 import { contextIdOf, queryMessage } from './query-message.js';
 import { type Position, TaskReader } from './task-reader.js';
@@ -124,20 +124,20 @@ export class TaskRun {
     const find = () => this.agent.find(contextIdOf(this.context), runId, options);
     const giveUpAt = performance.now() + this.agent.settings.patienceMs;
     const until = performance.now() + FIND_MS;
-    let isRefused = false;
+    let isListed = true;
     for (let ms = 100; ; ms *= 2) {
       const task = await repeated(find, { signal, failureOf: failures.notSubmitted, giveUpAt }).catch(
         (error: unknown) => {
           signal.throwIfAborted();
-          // An agent that lists no tasks, now or later: whether it has one is not known.
-          isRefused = refusalOf(error) !== undefined;
+          // Whether the agent has the task is not known.
+          isListed = !hasNoMethod(error);
           this.logger.warn(
             `Run ${runId}: the remote agent does not tell its tasks: ${textForLog(this.#failure(error).message)}`,
           );
         },
       );
       if (task) this.#reader = new TaskReader(begunTask(task.id));
-      if (task || isRefused || performance.now() + ms > until) return task !== undefined;
+      if (task || !isListed || performance.now() + ms > until) return task !== undefined;
       await wait(ms, undefined, { signal });
     }
   }
