@@ -3,7 +3,7 @@ import { existsSync } from 'node:fs';
 const missing = [
   ...(existsSync(new URL('packages/node_modules', import.meta.url))
     ? []
-    : ['/packages/(langgraph|mastra|openai-agents|(ai-sdk|mcp|protocols)/test|[^/]+\\.spec)']),
+    : ['/packages/(langgraph|mastra|openai-agents|(adapters|ai-sdk|mcp|protocols)/test|[^/]+\\.spec)']),
   ...(existsSync(new URL('packages/node_modules/@agentclientprotocol/sdk', import.meta.url))
     ? []
     : ['/packages/acp/test/conformance']),

@@ -10,7 +10,7 @@ import { buildAdapters, FRAMEWORKS, step } from './build.mjs';
 
 const TESTS = [
   '--testPathPatterns',
-  'packages/(ai-sdk|langgraph|mastra|openai-agents|(?:mcp|protocols)/test|adapters\\.spec)',
+  'packages/(ai-sdk|langgraph|mastra|openai-agents|(?:adapters|mcp|protocols)/test|adapters\\.spec)',
   'test/types',
 ];
 

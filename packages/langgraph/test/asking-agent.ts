@@ -1,8 +1,7 @@
-import { promise } from '../../../../test/promises.js';
-import { killedWhileAsking } from '../../../../test/contracts/killed-while-asking.js';
+import { join } from 'node:path';
 
-/** An agent with the middleware that asks, and a checkpointer on disk. */
-const AGENT = `
+/** The text of an agent of LangChain with the middleware that asks, and a checkpointer on disk. */
+export const ASKING_AGENT = `
 import { appendFileSync, existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { BaseChatModel } from '@langchain/core/language_models/chat_models';
 import { AIMessageChunk } from '@langchain/core/messages';
@@ -10,9 +9,9 @@ import { ChatGenerationChunk } from '@langchain/core/outputs';
 import { tool } from '@langchain/core/tools';
 import { MemorySaver } from '@langchain/langgraph';
 import { createAgent, humanInTheLoopMiddleware } from 'langchain';
-import { fromLangGraph } from ADAPTER;
+import { fromLangGraph } from ${JSON.stringify(join(import.meta.dirname, '../dist/index.js'))};
 
-const note = (line) => appendFileSync('done', line + '\\n');
+const note = (line) => appendFileSync('langgraph-done', line + '\\n');
 
 class DiskSaver extends MemorySaver {
   constructor() {
@@ -69,19 +68,3 @@ const agent = createAgent({
 
 export default fromLangGraph(agent.graph);
 `;
-
-describe('An agent of LangChain in a service', () => {
-  it(promise('adapters.asking', 'LangGraph'), async () => {
-    const { before, done, envelopes } = await killedWhileAsking('langgraph', AGENT);
-    expect(before).toEqual(['model']);
-    expect(done).toEqual(['model', 'pay 1', 'model']);
-    expect(envelopes.map(({ type }) => type).filter((type) => type !== 'usage')).toEqual([
-      'tool_call',
-      'input_required',
-      'input_resolved',
-      'tool_result',
-      'message',
-      'done',
-    ]);
-  });
-});

@@ -1,12 +1,12 @@
-import { promise } from '../../../../test/promises.js';
-import { killedWhileAsking } from '../../../../test/contracts/killed-while-asking.js';
+import { join } from 'node:path';
 
-const AGENT = `
+/** The text of an agent of OpenAI Agents that asks. */
+export const ASKING_AGENT = `
 import { appendFileSync } from 'node:fs';
 import { Agent, Runner, tool } from '@openai/agents';
-import { fromOpenAIAgents } from ADAPTER;
+import { fromOpenAIAgents } from ${JSON.stringify(join(import.meta.dirname, '../dist/index.js'))};
 
-const note = (line) => appendFileSync('done', line + '\\n');
+const note = (line) => appendFileSync('openai-agents-done', line + '\\n');
 
 const model = {
   async *getStreamedResponse({ input }) {
@@ -37,19 +37,3 @@ export default fromOpenAIAgents(new Agent({ name: 'Main', model, tools: [pay] })
   runner: new Runner({ tracingDisabled: true }),
 });
 `;
-
-describe('An agent of OpenAI Agents in a service', () => {
-  it(promise('adapters.asking', 'OpenAI Agents'), async () => {
-    const { before, done, envelopes } = await killedWhileAsking('openai-agents', AGENT);
-    expect(before).toEqual(['model']);
-    expect(done).toEqual(['model', 'pay 1', 'model']);
-    expect(envelopes.map(({ type }) => type).filter((type) => type !== 'usage')).toEqual([
-      'tool_call',
-      'input_required',
-      'input_resolved',
-      'tool_result',
-      'message',
-      'done',
-    ]);
-  });
-});

@@ -1,17 +1,16 @@
-import { promise } from '../../../../test/promises.js';
-import { killedWhileAsking } from '../../../../test/contracts/killed-while-asking.js';
+import { join } from 'node:path';
 
-/** An agent with a storage on disk. */
-const AGENT = `
+/** The text of an agent of Mastra that asks, with a storage on disk. */
+export const ASKING_AGENT = `
 import { appendFileSync, existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { Agent } from '@mastra/core/agent';
 import { Mastra } from '@mastra/core/mastra';
 import { InMemoryStore } from '@mastra/core/storage';
 import { createTool } from '@mastra/core/tools';
 import { z } from 'zod';
-import { fromMastra } from ADAPTER;
+import { fromMastra } from ${JSON.stringify(join(import.meta.dirname, '../dist/index.js'))};
 
-const note = (line) => appendFileSync('done', line + '\\n');
+const note = (line) => appendFileSync('mastra-done', line + '\\n');
 
 const fileOf = ({ workflowName, runId }) => workflowName + '-' + runId;
 
@@ -65,19 +64,3 @@ const mastra = new Mastra({ agents: { agent }, storage: new DiskStore(), logger:
 
 export default fromMastra(mastra.getAgent('agent'));
 `;
-
-describe('An agent of Mastra in a service', () => {
-  it(promise('adapters.asking', 'Mastra'), async () => {
-    const { before, done, envelopes } = await killedWhileAsking('mastra', AGENT);
-    expect(before).toEqual(['model']);
-    expect(done).toEqual(['model', 'pay 1', 'model']);
-    expect(envelopes.map(({ type }) => type).filter((type) => type !== 'usage')).toEqual([
-      'tool_call',
-      'input_required',
-      'input_resolved',
-      'tool_result',
-      'message',
-      'done',
-    ]);
-  });
-});
