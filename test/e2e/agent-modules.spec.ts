@@ -56,13 +56,6 @@ describe('A module as the agent of the service', () => {
     return sentencesOf(await refusalOf({ AGENT: agent }, directory));
   }
 
-  /** The same of a process of its own. */
-  async function refusalOfProcess(agent: string): Promise<string> {
-    const { exited, output } = spawnService({ AGENT: agent }, directory);
-    const exitCode = Number(await exited);
-    return sentencesOf({ message: output(), exitCode });
-  }
-
   it.each<[string, Record<string, string>, (directory: string) => string]>([
     [
       'an absolute path',
@@ -212,7 +205,10 @@ describe('A module as the agent of the service', () => {
 
   it(promise('service.agent-file-failure', 'a promise that nothing settles'), async () => {
     await write({ 'agent.mjs': 'await new Promise(() => {});' });
-    expect(await refusalOfProcess('./agent.mjs')).toBe(
+    // Its process ends by itself.
+    const { exited, output } = spawnService({ AGENT: './agent.mjs' }, directory);
+    const exitCode = Number(await exited);
+    expect(sentencesOf({ message: output(), exitCode })).toBe(
       'AGENT is "./agent.mjs". It is never loaded: its top level awaits a promise that nothing settles.\nexit 70',
     );
   });
@@ -233,17 +229,19 @@ describe('A module as the agent of the service', () => {
   );
 
   it(promise('service.agent-typescript', 'directly'), async () => {
-    await write({ 'agent.ts': TYPED, 'package.json': '{"type":"module"}' });
+    const files = { 'agent.ts': TYPED, 'package.json': '{"type":"module"}' };
     if (!isTypeScriptNative) {
-      const text = await refusalOfProcess('./agent.ts');
+      const text = await refusal(files, './agent.ts');
       expect(text).toContain(
         `AGENT is "./agent.ts". Node ${process.versions.node} cannot execute <directory>/agent.ts.\n` +
           'Node 22.18 and newer execute TypeScript whose types can be removed, in files .ts, .mts and .cts. ' +
           'For any other, run npm install tsx, and then: AGENT=./agent.ts node --import tsx ',
       );
-      expect(text).toMatch(/\/dist\/main\.js\nexit 69$/);
+      // The program that this process executes.
+      expect(text).toMatch(/\/services\.mjs\nexit 69$/);
       return;
     }
+    await write(files);
     service = await serve({ AGENT: './agent.ts' }, directory);
     expect((await (await ask(service.url, 'typed')).answer()).text).toBe('typed');
     const broken = { 'broken.ts': 'const a: string = 1 2;' };

@@ -36,14 +36,19 @@ beforeAll(async () => {
 afterAll(() => postgres.close());
 
 beforeEach(async () => {
-  directory = await realpath(await mkdtemp(join(tmpdir(), 'several-agents-')));
-  for (const name of ['research', 'support']) await writeFile(join(directory, `${name}.mjs`), agent(name));
+  directory = await directoryWithAgents();
 });
 
 afterEach(async () => {
   await Promise.all(services.splice(0).map((service) => service.stop()));
   await rm(directory, { recursive: true });
 });
+
+async function directoryWithAgents(): Promise<string> {
+  const made = await realpath(await mkdtemp(join(tmpdir(), 'several-agents-')));
+  for (const name of ['research', 'support']) await writeFile(join(made, `${name}.mjs`), agent(name));
+  return made;
+}
 
 const settings = (environment: Record<string, string>) => ({ AGENTS, NO_COLOR: '1', ...environment });
 
@@ -117,43 +122,73 @@ describe.each(STORE_KINDS)('Several agents of a service with a store: %s', (kind
     expect((await get(service.url, path!.replace('research', 'support'))).status).toBe(404);
   });
 
-  // What lies in the memory of a process ends with it.
-  if (kind === 'memory') return;
+  // What lies in the memory of a process ends with it, and the test of Postgres is below.
+  if (kind !== 'file') return;
 
   it(promise('service.agents', 'a restart gives each run to its own agent'), async () => {
     const environment = { DATABASE_URL: databaseOf(kind), MAX_RUNNING: '1' };
-    const lost = await startProcess(environment);
-    const runs: [name: string, id: string, text: string][] = [];
-    for (const name of ['research', 'support'])
-      for (const text of ['hold', 'wait']) {
-        const { id } = await (await askAgent(lost, name, text, { headers: DETACHED })).json<{ id: string }>();
-        runs.push([name, id, text]);
-      }
-    const held = await get(lost.url, `/research/query/${runs[0]![1]}`, FULL);
-    await held.until('research: hold');
-    lost.process.kill('SIGKILL');
-    await lost.exited;
-    const service = await start({ ...environment, AGENTS: 'support=./support.mjs,research=./research.mjs' });
-    for (const [name, id, text] of runs)
-      expect(await followed(service, name, id)).toMatch(new RegExp(`${name}: ${text} 0$`));
+    await expectRestart(await startProcess(environment), environment);
   });
 });
 
+/** Kills a service whose agents have a run that executes and one that waits, and starts another one. */
+async function expectRestart(lost: Service, environment: Record<string, string>): Promise<void> {
+  const runs: [name: string, id: string, text: string][] = [];
+  for (const name of ['research', 'support'])
+    for (const text of ['hold', 'wait']) {
+      const { id } = await (await askAgent(lost, name, text, { headers: DETACHED })).json<{ id: string }>();
+      runs.push([name, id, text]);
+    }
+  const held = await get(lost.url, `/research/query/${runs[0]![1]}`, FULL);
+  await held.until('research: hold');
+  lost.process.kill('SIGKILL');
+  await lost.exited;
+  const service = await start({ ...environment, AGENTS: 'support=./support.mjs,research=./research.mjs' });
+  for (const [name, id, text] of runs)
+    expect(await followed(service, name, id)).toMatch(new RegExp(`${name}: ${text} 0$`));
+}
+
+/** Asks both agents of services that share only their database, of which one takes queries and another one executes. */
+async function expectOwnAgents(environment: Record<string, string>): Promise<void> {
+  const api = await start({ ...environment, ROLE: 'api' });
+  await start({ ...environment, ROLE: 'worker' });
+  const names = Array.from({ length: 12 }, (_, number) => (number % 3 ? 'research' : 'support'));
+  const texts = names.map((name, number) => textOf(api, name, String(number)));
+  expect(await Promise.all(texts)).toEqual(names.map((name, number) => `${name}: ${number} 0`));
+}
+
+describe('A process with several agents', () => {
+  let environment: Record<string, string>;
+  let home: string;
+  let other: Service;
+
+  beforeAll(async () => {
+    environment = { DATABASE_URL: `${postgres.url}?schema=processes`, MAX_RUNNING: '1' };
+    home = await directoryWithAgents();
+    other = await startService(settings(environment), home);
+  });
+
+  afterAll(async () => {
+    await other.stop();
+    await rm(home, { recursive: true });
+  });
+
+  it(promise('service.agents', 'each process gives runs to their own agent: signals'), () =>
+    expectOwnAgents(environment),
+  );
+
+  // The process that has executed runs of others is killed.
+  it(promise('service.agents', 'a restart gives each run to its own agent'), () =>
+    expectRestart(other, environment),
+  );
+});
+
 describe('Several agents of a service', () => {
-  // All services share only the database, in one process or in several.
-  it.each([
-    ['signals', startProcess],
-    ['queue', start],
-  ])(promise('service.agents', 'each process gives runs to their own agent: %s'), async (how, startLast) => {
-    const database = databaseOf('postgres');
-    const queue =
-      how === 'queue' ? { QUEUE_URL: `${postgres.url}?queue=${directory.replace(/.*-/, 'q')}` } : {};
-    const environment = { DATABASE_URL: database, ...queue };
-    const api = await start({ ...environment, ROLE: 'api' });
-    for (const open of [start, startLast]) await open({ ...environment, ROLE: 'worker', MAX_RUNNING: '1' });
-    const names = Array.from({ length: 12 }, (_, number) => (number % 3 ? 'research' : 'support'));
-    const texts = names.map((name, number) => textOf(api, name, String(number)));
-    expect(await Promise.all(texts)).toEqual(names.map((name, number) => `${name}: ${number} 0`));
+  it(promise('service.agents', 'each process gives runs to their own agent: queue'), async () => {
+    const queue = `${postgres.url}?queue=${directory.replace(/.*-/, 'q')}`;
+    const environment = { DATABASE_URL: databaseOf('postgres'), QUEUE_URL: queue, MAX_RUNNING: '1' };
+    await start({ ...environment, ROLE: 'worker' });
+    await expectOwnAgents(environment);
   });
 
   it(promise('service.agents-variables', 'of two programs'), async () => {

@@ -112,16 +112,17 @@ describe('The standalone service', () => {
   it(promise('service.not-ready'), async () => {
     const agent = `export default async function* (query, { signal }) {
       yield { type: 'message', data: { content: 'first' } };
-      process.kill(process.pid, 'SIGTERM');
       await new Promise((resolve) => signal.addEventListener('abort', resolve));
     }`;
     await writeFile(join(directory, 'my-agent.mjs'), agent);
-    const started = (service = await startService({ AGENT: './my-agent.mjs', DRAIN_MS: '500' }, directory));
+    const started = await serve({ AGENT: './my-agent.mjs', DRAIN_MS: '500' }, directory);
     const connection = new Agent({ keepAlive: true, maxSockets: 1 });
     const readiness = () => request(started.url, { method: 'GET', path: '/health/ready', agent: connection });
     let ready = await readiness();
     await ready.whole();
     const answer = await ask(started.url, 'go');
+    await answer.until('first');
+    const stopped = started.stop();
     while (ready.status === 200) {
       ready = await readiness();
       await ready.whole();
@@ -138,7 +139,7 @@ describe('The standalone service', () => {
     expect((await answer.answer()).done).toMatchObject([
       { status: 'failed', error: { code: 'interrupted' } },
     ]);
-    expect(await started.exited).toBe(0);
+    await stopped;
   });
 
   it.each([

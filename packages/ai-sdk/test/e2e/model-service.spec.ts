@@ -156,24 +156,31 @@ describe('The service with AGENT=model', () => {
     if (await anyRuns([left!])) process.kill(left!, 'SIGKILL');
   });
 
-  async function outlivesNoneAfter(signal: NodeJS.Signals): Promise<void> {
+  /** Starts a service, and lets it start an MCP server. */
+  async function startAndNote<S extends SharedService>(open: (more: Record<string, string>) => Promise<S>) {
     endpoint.answers(calls('note', {}), says('Noted.'));
-    const { url, process: child, exited } = await startProcess({ MCP_SERVERS: './mcp.json' });
-    await (await ask(url, 'Note it')).whole();
+    const started = await open({ MCP_SERVERS: './mcp.json' });
+    await (await ask(started.url, 'Note it')).whole();
     expect(await anyRuns(await pids())).toBe(true);
-    child.kill(signal);
-    expect(await exited).toBe(0);
-    expect(await anyRuns(await pids())).toBe(false);
-    service = undefined;
+    return started;
   }
 
-  it(promise('model.mcp-processes', 'after SIGTERM, though they ignore it'), () =>
-    outlivesNoneAfter('SIGTERM'),
-  );
-  // The service does the same for both signals.
-  itInLongForm(promise('model.mcp-processes', 'after SIGINT, though they ignore it'), () =>
-    outlivesNoneAfter('SIGINT'),
-  );
+  it(promise('model.mcp-processes', 'when it stops, though they ignore SIGTERM'), async () => {
+    const started = await startAndNote(start);
+    await started.stop();
+    service = undefined;
+    expect(await anyRuns(await pids())).toBe(false);
+  });
+
+  // Both signals stop the service as the test above does, and standalone.spec.ts tests that SIGTERM does.
+  for (const signal of ['SIGTERM', 'SIGINT'] as const)
+    itInLongForm(promise('model.mcp-processes', `after ${signal}, though they ignore it`), async () => {
+      const { process: child, exited } = await startAndNote(startProcess);
+      child.kill(signal);
+      expect(await exited).toBe(0);
+      expect(await anyRuns(await pids())).toBe(false);
+      service = undefined;
+    });
 
   it(promise('model.mcp-processes', 'after a second Ctrl-C, which ends the service at once'), async () => {
     endpoint.answers(calls('note', {}), silence);
