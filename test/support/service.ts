@@ -51,6 +51,11 @@ export async function serve(environment: Record<string, string> = {}, cwd?: stri
   return { url: url!, routes: routes!, output, stop: () => ServicesProcess.shared().do({ stopped: number }) };
 }
 
+/** What the shared process has printed in this suite, also of a service that does not start yet. */
+export function sharedOutput(): string {
+  return ServicesProcess.shared().output;
+}
+
 /** Why a service does not start. */
 export async function refusalOf(environment: Record<string, string>, cwd?: string): Promise<Refusal> {
   const { refusal, number } = await tryToServe(environment, cwd);

@@ -1,24 +1,33 @@
 import { once } from 'node:events';
-import { type AddressInfo, createServer, type Socket } from 'node:net';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { type AddressInfo, createServer } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { Validator } from '@seriousme/openapi-schema-validator';
 import { createApiKey } from '../../../src/access/index.js';
 import { promise } from '../../promises.js';
 import { SECRET, secretToken } from '../../support/access.js';
 import { ask, get } from '../../support/client.js';
-import { eventuallyElsewhere } from '../../support/conditions.js';
+import { deferred, eventuallyElsewhere } from '../../support/conditions.js';
 import {
   refusalOf,
   serve,
   type Service,
+  sharedOutput,
   type SharedService,
-  spawnService,
   startService,
 } from '../../support/service.js';
 import { freePort } from '../../support/free-port.mjs';
 
-/** A long name makes long entries. */
-const SESSION = 's'.repeat(190);
 const ORIGIN = 'https://app.example.com';
+
+/** How Postgres refuses a connection: no attempt follows this answer. */
+const FIELDS = ['SFATAL', 'C28P01', 'Mpassword authentication failed', '', ''].join('\0');
+const WRONG_PASSWORD = Buffer.concat([
+  Buffer.from('E\0\0\0'),
+  Buffer.from([FIELDS.length + 4]),
+  Buffer.from(FIELDS),
+]);
 
 interface ServiceDocument {
   openapi: string;
@@ -309,46 +318,51 @@ describe('The configuration of the service', () => {
   });
 
   it(promise('service.unreachable-postgres'), async () => {
-    // Accepts connections, and never answers.
-    const sockets: Socket[] = [];
-    const server = createServer((socket) => sockets.push(socket)).listen(0, '127.0.0.1');
+    const reported = deferred();
+    // Accepts connections, and does not answer until the report.
+    const server = createServer((socket) => {
+      socket.on('error', () => undefined);
+      socket.once('data', () => void reported.promise.then(() => socket.end(WRONG_PASSWORD)));
+    }).listen(0, '127.0.0.1');
     await once(server, 'listening');
     const { port } = server.address() as AddressInfo;
-    const starting = spawnService({ DATABASE_URL: `postgres://user:secret@127.0.0.1:${port}/none` });
-    await eventuallyElsewhere(() => starting.output().includes('cannot be reached yet'));
-    expect(starting.output()).toContain(
+    const refused = refusalOf({ DATABASE_URL: `postgres://user:hunter2@127.0.0.1:${port}/none` });
+    await eventuallyElsewhere(() => sharedOutput().includes('cannot be reached yet'));
+    expect(sharedOutput()).toContain(
       `The Postgres server 127.0.0.1:${port} cannot be reached yet. It is tried again until 30000 ms have passed.`,
     );
-    expect(starting.output()).not.toContain('secret');
-    starting.process.kill();
-    expect(await starting.exited).toBe('SIGTERM');
-    for (const socket of sockets) socket.destroy();
+    reported.resolve();
+    const { message } = await refused;
+    expect(message).toContain('password authentication failed');
+    expect(sharedOutput() + message).not.toContain('hunter2');
     server.close();
     await once(server, 'close');
   });
 });
 
 describe('The log of a service in JSON', () => {
+  let directory: string;
   let started: Service;
   beforeAll(async () => {
-    started = await startService({ LOG_FORMAT: 'json' });
+    directory = await mkdtemp(join(tmpdir(), 'log-'));
+    const agent = `export default async function* () { console.log(JSON.stringify('x'.repeat(30_000))); }`;
+    await writeFile(join(directory, 'agent.mjs'), agent);
+    started = await startService({ AGENT: './agent.mjs', LOG_FORMAT: 'json' }, directory);
   });
-  afterAll(() => started.stop());
+  afterAll(async () => {
+    await started.stop();
+    await rm(directory, { recursive: true });
+  });
 
   it(promise('service.log-unread'), async () => {
     started.process.stdout!.pause();
-    // Two entries of some 500 bytes each: more than a pipe and its reader hold.
-    for (let round = 0; round < 16; round++) {
-      const answers = Array.from({ length: 20 }, () =>
-        ask(started.url, 'Hello', { kwargs: { session_id: SESSION } }),
-      );
-      for (const answer of answers)
-        expect((await (await answer).answer()).done).toEqual([{ status: 'completed' }]);
-    }
+    // What the agent prints is more than a pipe and its reader hold.
+    for (let query = 0; query < 12; query++)
+      expect((await (await ask(started.url, 'Hello')).answer()).done).toEqual([{ status: 'completed' }]);
     const { output } = started;
     const read = output().length;
     started.process.stdout!.resume();
-    await eventuallyElsewhere(() => output().match(/"event":"ended"/g)?.length === 320);
+    await eventuallyElsewhere(() => output().match(/"event":"ended"/g)?.length === 12);
     expect(output().length - read).toBeGreaterThan(256 * 1024);
   });
 
@@ -358,7 +372,7 @@ describe('The log of a service in JSON', () => {
     const entries = lines.map((line) => JSON.parse(line) as { level: string; message: unknown });
     expect(entries[0]).toMatchObject({
       level: 'log',
-      message: { message: `nest-agent-query listens on ${started.url}`, agent: 'files' },
+      message: { message: `nest-agent-query listens on ${started.url}`, agent: './agent.mjs' },
     });
     expect(entries.at(-1)).toMatchObject({
       message: expect.stringMatching(/^SIGTERM: the service stops. Runs: 0 executing/),
