@@ -152,11 +152,10 @@ export function describeUploads(): void {
       const run = await admitWith(HELLO, { owner: 'ann' });
       await finish(run);
       const other = await newRun();
-      for (let i = 0; i < 20; i++) {
-        for (const length of [600, 9_000]) {
-          const bytes = Buffer.alloc(length, i + 1);
-          await store.saveFile(other, fileOf(bytes), blobOf(bytes));
-        }
+      // More than the limit, of small files as the first: the memory store has another limit for large ones.
+      for (let i = 0; i < 17; i++) {
+        const bytes = Buffer.alloc(600, i + 1);
+        await store.saveFile(other, fileOf(bytes), blobOf(bytes));
       }
       await finish(other);
       await sweep();
