@@ -14,7 +14,7 @@ import { type Host, startHost } from '../../../test/support/host.js';
 import { OperatorLog } from '../../../test/support/operator-log.js';
 import { freePort } from '../../../test/support/free-port.mjs';
 import { describeWithPgBouncer, startPgBouncer } from '../../../test/support/pgbouncer.js';
-import { type PostgresServer, startPostgres } from '../../../test/support/postgres.js';
+import { openDatabase, startPostgres, type TestDatabase } from '../../../test/support/postgres.js';
 import { NO_REDIS, startRedis } from '../../../test/support/redis.js';
 import { ScriptedAgent } from '../../../test/support/scripted-agent.js';
 import { openDispatcher } from './index.js';
@@ -61,10 +61,10 @@ async function startRedisServer(): Promise<QueueServer> {
   return { url, start, kill: () => server.kill(), close: () => server.kill() };
 }
 
-let database: PostgresServer;
+let database: TestDatabase;
 
 beforeAll(async () => {
-  database = await startPostgres();
+  database = await openDatabase();
 }, 120_000);
 
 afterAll(() => database.close());
