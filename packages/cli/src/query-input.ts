@@ -2,7 +2,6 @@ import { closeSync, constants, openSync } from 'node:fs';
 import { access, stat } from 'node:fs/promises';
 import { basename } from 'node:path';
 import { InvalidArgumentError } from 'commander';
-import mime from 'mime';
 import type { FileInput } from 'nest-agent-query-client';
 import { UsageError } from './failures.js';
 
@@ -71,11 +70,12 @@ export async function filesOf(paths: string[]): Promise<FileInput[]> {
   if (paths.filter((path) => path === STDIN).length > 1) faults.push('Stdin can be one file only.');
   const found = faults.filter((fault) => fault !== undefined);
   if (found.length > 0) throw new UsageError(found.join('\n'));
-  return paths.map(inputOf);
+  return Promise.all(paths.map(inputOf));
 }
 
-function inputOf(path: string): FileInput {
+async function inputOf(path: string): Promise<FileInput> {
   if (path === STDIN) return { name: 'stdin', mimeType: UNKNOWN_TYPE, content: process.stdin };
+  const { default: mime } = await import('mime');
   const name = basename(path);
   return { name, mimeType: mime.getType(name) ?? UNKNOWN_TYPE, content: path };
 }
