@@ -1,6 +1,6 @@
-import { fileTypeFromBuffer } from 'file-type';
 import { bytesOf, headOf } from './file-source.js';
 import type { FileSource } from './file-source.js';
+import { fileTypeOf } from './file-type.js';
 import type { FilesLimits } from './files-limits.js';
 import { describeBinary } from './formats/binary.js';
 import { LEVELS } from './formats/contained-files.js';
@@ -78,7 +78,7 @@ async function* examine(
   }
   if (beginsWith(head, 'PAR1')) return yield* describeParquet(file, limits, workspace);
   if (beginsWith(head, 'SQLite format 3\0')) return yield* describeDatabase(file, limits, workspace);
-  const type = await fileTypeFromBuffer(head);
+  const type = await fileTypeOf(head);
   if (type?.mime === 'application/pdf') return yield* describePdf(file, limits);
   if (type?.mime === 'application/gzip') {
     yield* describeGzip(file, limits, describe);

@@ -1,8 +1,8 @@
 import { Readable } from 'node:stream';
 import { createGunzip } from 'node:zlib';
-import { fileTypeFromBuffer } from 'file-type';
 import { bytesOf } from '../file-source.js';
 import type { FileSource } from '../file-source.js';
+import { fileTypeOf } from '../file-type.js';
 import type { FilesLimits } from '../files-limits.js';
 import { bytes, compressionOf, opening } from '../markdown.js';
 import { unpackedTooMuch, untilStopped } from '../reading-stopped.js';
@@ -24,7 +24,7 @@ export async function* describeGzip(
 ): Findings {
   const unpacked = new Unpacked(file, limits.expandedMiB * 1024 * 1024);
   const head = await unpacked.head();
-  const type = await fileTypeFromBuffer(head);
+  const type = await fileTypeOf(head);
   if (type?.mime === 'application/x-tar') {
     const heading = headingOf('tar archive, compressed with gzip', file);
     const source = { file, chunks: unpacked.all(), heading, packed: file.size };

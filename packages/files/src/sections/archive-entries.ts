@@ -1,6 +1,6 @@
-import { fileTypeFromBuffer } from 'file-type';
 import { bytesOf, headOf } from '../file-source.js';
 import type { FileSource } from '../file-source.js';
+import { fileTypeOf } from '../file-type.js';
 import type { FilesLimits } from '../files-limits.js';
 import { gunzipped, headOfGzip } from '../formats/gzip.js';
 import { TarReader } from '../formats/tar-reader.js';
@@ -32,10 +32,10 @@ export async function archiveFiles(
     return DOCUMENTS.some((name) => zip.has(name)) ? undefined : zipFiles(zip, file, limits);
   }
   if (signature.startsWith('\x1f\x8b')) {
-    const isTar = (await fileTypeFromBuffer(await headOfGzip(file, limits)))?.mime === 'application/x-tar';
+    const isTar = (await fileTypeOf(await headOfGzip(file, limits)))?.mime === 'application/x-tar';
     return isTar ? tarFiles(gunzipped(file, limits), file, limits) : undefined;
   }
-  const isTar = (await fileTypeFromBuffer(head))?.mime === 'application/x-tar';
+  const isTar = (await fileTypeOf(head))?.mime === 'application/x-tar';
   return isTar ? tarFiles(bytesOf(file), file, limits) : undefined;
 }
 
