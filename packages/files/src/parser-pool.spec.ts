@@ -24,31 +24,32 @@ async function textOf(job: ParserJob): Promise<string> {
   return whole;
 }
 
-describe('ParserPool', () => {
-  let pool: ParserPool;
+let pool: ParserPool;
 
-  function poolWith(values: Partial<FilesLimits>, idleMs?: number): ParserPool {
-    pool = new ParserPool(Object.assign(new FilesLimits(), values), idleMs);
-    return pool;
-  }
+function poolWith(values: Partial<FilesLimits>, idleMs?: number): void {
+  pool = new ParserPool(Object.assign(new FilesLimits(), values), idleMs);
+}
 
-  afterEach(async () => {
-    await pool.close();
-    expect(await parsersOf(process.pid)).toEqual([]);
+async function closePool(): Promise<void> {
+  await pool.close();
+  expect(await parsersOf(process.pid)).toEqual([]);
+}
+
+/** Waits for the answers. Returns which processes there were, each time it looked. */
+async function processesWhile(jobs: ParserJob[]): Promise<number[][]> {
+  const looks: number[][] = [];
+  const looking = eventually(async () => {
+    looks.push(await parsersOf(process.pid));
+    return jobs.every(({ isEnded }) => isEnded);
   });
+  const texts = await Promise.all(jobs.map(textOf));
+  await looking;
+  texts.forEach((text, index) => expect(text).toContain(`\`\`\`text\n${index}\n`));
+  return looks;
+}
 
-  /** Waits for the answers. Returns which processes there were, each time it looked. */
-  async function processesWhile(jobs: ParserJob[]): Promise<number[][]> {
-    const looks: number[][] = [];
-    const looking = eventually(async () => {
-      looks.push(await parsersOf(process.pid));
-      return jobs.every(({ isEnded }) => isEnded);
-    });
-    const texts = await Promise.all(jobs.map(textOf));
-    await looking;
-    texts.forEach((text, index) => expect(text).toContain(`\`\`\`text\n${index}\n`));
-    return looks;
-  }
+describe('ParserPool', () => {
+  afterEach(closePool);
 
   it('starts no process before there is a file, and never more than it may', async () => {
     poolWith({ processes: 2 });
@@ -57,15 +58,6 @@ describe('ParserPool', () => {
       pool.ask({ kind: 'describe' }, [partOf(`${index}`)], TURN),
     );
     for (const pids of await processesWhile(jobs)) expect(pids.length).toBeLessThanOrEqual(2);
-  });
-
-  // With one process no file gives way, which ends a process: on a busy machine any file may take too long.
-  it('uses a process for one file after another', async () => {
-    poolWith({ processes: 1 });
-    const jobs = Array.from({ length: 10 }, (_, index) =>
-      pool.ask({ kind: 'describe' }, [partOf(`${index}`)], TURN),
-    );
-    expect(new Set((await processesWhile(jobs)).flat()).size).toBe(1);
   });
 
   it('keeps a process for files that have not had a turn, which wait for one file of another owner at most', async () => {
@@ -97,26 +89,6 @@ describe('ParserPool', () => {
     expect(await textOf(pool.ask({ kind: 'describe' }, [partOf('one')], TURN))).toContain('3 characters');
     await eventually(async () => (await parsersOf(process.pid)).length === 0);
     expect(await textOf(pool.ask({ kind: 'describe' }, [partOf('four')], TURN))).toContain('4 characters');
-  });
-
-  it('does not blame a file for an idle process that was killed', async () => {
-    poolWith({ processes: 2 });
-    await Promise.all(
-      ['one', 'two'].map((content) => textOf(pool.ask({ kind: 'describe' }, [partOf(content)], TURN))),
-    );
-    for (const pid of await parsersOf(process.pid)) process.kill(pid, 'SIGKILL');
-    const jobs = ['three', 'four'].map((content) => pool.ask({ kind: 'describe' }, [partOf(content)], TURN));
-    const texts = await Promise.all(jobs.map(textOf));
-    expect(texts).toEqual([expect.stringContaining('5 characters'), expect.stringContaining('4 characters')]);
-  });
-
-  it('keeps a process that Ctrl-C reaches', async () => {
-    poolWith({ processes: 1 });
-    await textOf(pool.ask({ kind: 'describe' }, [partOf('one')], TURN));
-    const before = await parsersOf(process.pid);
-    for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.kill(before[0]!, signal);
-    expect(await textOf(pool.ask({ kind: 'describe' }, [partOf('two')], TURN))).toContain('3 characters');
-    expect(await parsersOf(process.pid)).toEqual(before);
   });
 
   it.each(['SIGINT', 'SIGTERM', 'SIGHUP'] as const)(
@@ -154,7 +126,7 @@ describe('ParserPool', () => {
     const dead = living.replace(`-${process.pid}-`, `-${await deadProcess()}-`);
     await Promise.all([living, dead].map((directory) => mkdir(directory)));
     poolWith({});
-    await textOf(pool.ask({ kind: 'describe' }, [partOf('one')], TURN));
+    pool.ask({ kind: 'describe' }, [partOf('one')], TURN);
     await eventually(() => !existsSync(dead));
     expect(existsSync(living)).toBe(true);
     await rm(living, { recursive: true });
@@ -168,5 +140,34 @@ describe('ParserPool', () => {
     [{ constructor: 2 }, 'FilesLimits.constructor is 2; it is no limit.'],
   ])('refuses the limits %j', (values, message) => {
     expect(() => new ParserPool(Object.assign(new FilesLimits(), values))).toThrow(message);
+  });
+});
+
+// No file gives way, which would end a process: on a busy machine any file may take too long.
+describe('ParserPool with one process', () => {
+  beforeAll(() => poolWith({ processes: 1 }));
+  afterAll(closePool);
+
+  it('uses a process for one file after another', async () => {
+    const jobs = Array.from({ length: 10 }, (_, index) =>
+      pool.ask({ kind: 'describe' }, [partOf(`${index}`)], TURN),
+    );
+    expect(new Set((await processesWhile(jobs)).flat()).size).toBe(1);
+  });
+
+  it('keeps a process that Ctrl-C reaches', async () => {
+    await textOf(pool.ask({ kind: 'describe' }, [partOf('one')], TURN));
+    const before = await parsersOf(process.pid);
+    for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.kill(before[0]!, signal);
+    expect(await textOf(pool.ask({ kind: 'describe' }, [partOf('two')], TURN))).toContain('3 characters');
+    expect(await parsersOf(process.pid)).toEqual(before);
+  });
+
+  it('does not blame a file for an idle process that was killed', async () => {
+    await textOf(pool.ask({ kind: 'describe' }, [partOf('one')], TURN));
+    for (const pid of await parsersOf(process.pid)) process.kill(pid, 'SIGKILL');
+    const jobs = ['three', 'four'].map((content) => pool.ask({ kind: 'describe' }, [partOf(content)], TURN));
+    const texts = await Promise.all(jobs.map(textOf));
+    expect(texts).toEqual([expect.stringContaining('5 characters'), expect.stringContaining('4 characters')]);
   });
 });
