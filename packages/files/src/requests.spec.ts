@@ -65,8 +65,9 @@ async function filesOf(handler: FilesHandler, text: string, ...files: FilePart[]
 describe('A request', () => {
   let handler: FilesHandler;
 
+  // One process, which loads the engine for tables once.
   beforeAll(() => {
-    handler = new FilesHandler();
+    handler = new FilesHandler(Object.assign(new FilesLimits(), { processes: 1 }));
   });
 
   afterAll(() => handler.onApplicationShutdown());
@@ -284,21 +285,6 @@ describe('A request', () => {
       const answer = await ask('select list(a.range || b.range) from range(100000) a, range(1000) b', ORDERS);
       expect(answer).toMatch(/takes more (memory )?than/);
       expect(await ask('select count(*) from orders', ORDERS)).toContain('| 30 |');
-    });
-
-    it('ends when the run is cancelled', async () => {
-      const controller = new AbortController();
-      const endless =
-        'select count(*) from range(1000000) a, range(1000000) b where (a.range * b.range) % 7 = 3';
-      let hasBegun = false;
-      const query = { parts: [ORDERS, { type: 'text' as const, text: endless }], kwargs: {} };
-      const context = contextOf({ signal: controller.signal });
-      const running = (async () => {
-        for await (const { type } of handler.handle(query, context)) if (type === 'log') hasBegun = true;
-      })();
-      await eventually(() => hasBegun);
-      controller.abort();
-      await running;
     });
 
     it('says that there are no tables', async () => {
@@ -568,5 +554,21 @@ describe('A request', () => {
     const answer = await answerOf(handler, ['select 1 as one', ORDERS, 'select 2 as two']);
     expect(answer.indexOf('`one`')).toBeLessThan(answer.indexOf('`two`'));
     expect(answer).not.toContain('CSV table');
+  });
+
+  // The last one: it ends the process.
+  it('in SQL ends when the run is cancelled', async () => {
+    const controller = new AbortController();
+    const endless =
+      'select count(*) from range(1000000) a, range(1000000) b where (a.range * b.range) % 7 = 3';
+    let hasBegun = false;
+    const query = { parts: [ORDERS, { type: 'text' as const, text: endless }], kwargs: {} };
+    const context = contextOf({ signal: controller.signal });
+    const running = (async () => {
+      for await (const { type } of handler.handle(query, context)) if (type === 'log') hasBegun = true;
+    })();
+    await eventually(() => hasBegun);
+    controller.abort();
+    await running;
   });
 });
