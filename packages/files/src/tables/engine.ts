@@ -1,9 +1,21 @@
+import { performance } from 'node:perf_hooks';
 import type { DuckDBConnection, DuckDBInstance } from '@duckdb/node-api';
 import type { FilesLimits } from '../files-limits.js';
+import { secondsOf } from '../requested-file.js';
+import { UnreadableFile } from '../unreadable-file.js';
 import type { Workspace } from './workspace.js';
 
 /** A value as JSON has it: dates, and integers that a number cannot hold, are texts. */
 export type JsonValue = string | number | boolean | null | JsonValue[] | { [key: string]: JsonValue };
+
+/** Milliseconds between two checks whether the time of a request is over. */
+const TIME_CHECK_MS = 50;
+
+/** How many seconds a request may take, and when it has begun, as `performance.now()` says. */
+export interface TimeLimit {
+  begun: number;
+  seconds: number;
+}
 
 /** Rows of a result, and whether there are more. */
 export interface Result {
@@ -56,6 +68,31 @@ export class TableEngine {
 
   async run(sql: string): Promise<void> {
     await this.connection.run(sql);
+  }
+
+  /**
+   * Does something with the engine, which stops when the time is over. Its process is not ended then: the next one would load the
+   * engine again.
+   *
+   * @throws {UnreadableFile} if it takes longer
+   */
+  async within<T>({ begun, seconds }: TimeLimit, work: () => Promise<T>): Promise<T> {
+    let isOver = false;
+    // Again and again: between two statements there is nothing to interrupt.
+    const timer = setInterval(() => {
+      isOver = performance.now() > begun + seconds * 1000;
+      if (isOver) this.connection.interrupt();
+    }, TIME_CHECK_MS);
+    try {
+      return await work();
+    } catch (error) {
+      if (!isOver) throw error;
+      throw new UnreadableFile(
+        `This request takes more than ${secondsOf(seconds)}, which is more than is spent on it.`,
+      );
+    } finally {
+      clearInterval(timer);
+    }
   }
 
   /** The first rows of a result; the others are not computed if that can be avoided. */

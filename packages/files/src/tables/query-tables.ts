@@ -1,3 +1,4 @@
+import { performance } from 'node:perf_hooks';
 import type { Suggestion } from 'nest-agent-query';
 import type { Attachments } from '../answer.js';
 import type { FileSource } from '../file-source.js';
@@ -14,7 +15,7 @@ import type { NamedTable } from './catalog.js';
 import { CHART_ROWS, chartOf } from './chart.js';
 import type { EngineTable } from './engine-table.js';
 import { TableEngine } from './engine.js';
-import type { Result } from './engine.js';
+import type { Result, TimeLimit } from './engine.js';
 import { isEngineError, isOutOfMemory } from './engine-errors.js';
 import { exportChart, exportResult, keepResult, keepRows, RESULT } from './export-result.js';
 import { importTable, typedTable } from './import-table.js';
@@ -38,6 +39,7 @@ export async function queryTables(
   limits: FilesLimits,
   workspace: Workspace,
 ): Promise<TablesAnswer> {
+  const begun = performance.now();
   const catalog = await catalogOf(files, limits, workspace);
   if (catalog.length === 0) return { text: await noTables(files, limits) };
   if (/^show\s+tables$/i.test(statement)) return { text: listOf(catalog) };
@@ -55,7 +57,8 @@ export async function queryTables(
     }
     await engine.lock();
     const { directory } = workspace;
-    return await execute({ engine, statement, as, tables, catalog, path, directory });
+    const time = { begun, seconds: limits.seconds };
+    return await execute({ engine, statement, as, tables, catalog, path, directory, time });
   } finally {
     engine.close();
   }
@@ -86,13 +89,14 @@ interface Execution {
   path: string;
   /** The directory of the workspace. */
   directory: string;
+  time: TimeLimit;
 }
 
 async function execute(execution: Execution): Promise<TablesAnswer> {
-  const { engine, statement, tables, catalog, directory } = execution;
+  const { engine, statement, tables, catalog, directory, time } = execution;
   try {
     if (!(await isOneSelect(engine, statement))) return { text: ONLY_READING };
-    return await resultOf(execution);
+    return await engine.within(time, () => resultOf(execution));
   } catch (error) {
     if (!isEngineError(error)) throw error;
     if (isOutOfMemory(error)) return { text: 'This statement takes more memory than is spent on one.' };

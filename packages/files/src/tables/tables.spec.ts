@@ -7,7 +7,10 @@ import { DuckDBInstance } from '@duckdb/node-api';
 import Database from 'libsql';
 import { answerOf, filePart } from '../../../../test/support/files-agent.js';
 import { eventually } from '../../../../test/support/conditions.js';
-import { FilesHandler } from '../index.js';
+import { FilesHandler, FilesLimits } from '../index.js';
+import { RequestedFile } from '../requested-file.js';
+import { queryTables } from './query-tables.js';
+import { Workspace } from './workspace.js';
 
 const HEADER = 'the first line names the columns';
 
@@ -200,6 +203,26 @@ describe('Tables', () => {
     expect(await describeOne('a.csv', `${row}\n${row}\n`)).toContain(
       'This table has 2,000 columns; only tables up to 1,000 columns are opened here.',
     );
+  });
+
+  it('are not asked for longer than a statement may take, without the end of the process', async () => {
+    const workspace = new Workspace(join(folder, 'workspace'));
+    const table = new RequestedFile(
+      { name: 'a.csv', mimeType: 'text/csv', size: 8 },
+      60,
+      Buffer.from('a,b\n1,2\n'),
+      () => undefined,
+    );
+    const ask = (statement: string, as: 'table' | 'csv', values: Partial<FilesLimits> = {}) => {
+      const limits = Object.assign(new FilesLimits(), values);
+      return queryTables({ kind: 'sql', statement, as }, [table], limits, workspace);
+    };
+    const endless =
+      'select count(*) from range(1000000) x, range(1000000) y where (x.range * y.range) % 7 = 3';
+    const answer = 'This request takes more than 0.1 seconds, which is more than is spent on it.';
+    for (const as of ['table', 'csv'] as const)
+      await expect(ask(endless, as, { seconds: 0.1 })).rejects.toThrow(answer);
+    expect(await ask('select a from a', 'table')).toMatchObject({ text: expect.stringContaining('| 1 |') });
   });
 
   it('leave no file behind when a process is ended', async () => {
