@@ -11,6 +11,9 @@ const { default: Runtime } = require('jest-runtime');
 /** What is evaluated for each suite: its file, and what calls `afterAll` and the like when it is imported. Not what is in `kept`. */
 const OF_ONE_SUITE = /^@jest\/globals|\.spec\.ts$|\/test\/(?!support\/kept\/)/;
 
+/** What Jest itself evaluates for each suite, because it keeps something of it. Its other modules, such as `expect`, do not. */
+const OF_ONE_EXECUTION = /\/node_modules\/(?:jest-circus|source-map-support)\//;
+
 let shared;
 /** Each run of Jest has one of its own: with `--watch`, sources may have changed since the last one. */
 let resolverOfRun;
@@ -38,7 +41,9 @@ module.exports = class SharedRuntime extends Runtime {
     this.restoreAllMocks();
     const { esModuleRegistry, internalModuleRegistry, moduleMockRegistry, mockRegistry } = this.registries;
     for (const key of esModuleRegistry.keys()) if (OF_ONE_SUITE.test(key)) esModuleRegistry.delete(key);
-    for (const registry of [internalModuleRegistry, moduleMockRegistry, mockRegistry]) registry.clear();
+    for (const key of internalModuleRegistry.keys())
+      if (OF_ONE_EXECUTION.test(key)) internalModuleRegistry.delete(key);
+    for (const registry of [moduleMockRegistry, mockRegistry]) registry.clear();
     this.mockState.clear();
     this.jestGlobals.clearJestObjectCache();
     this.jestGlobals.cachedEnvGlobals = undefined;
