@@ -2,6 +2,7 @@ import type { OutgoingHttpHeaders } from 'node:http';
 import fc from 'fast-check';
 import { type Envelope, log, MemoryRunStore, message, QueryModule } from '../../src/index.js';
 import { promise } from '../promises.js';
+import { anyCharacter } from '../support/any-character.js';
 import { casesOf, IS_LONG } from '../support/long-form.js';
 import { ask, eventsOf, follow, FULL, type ReadEvent, type Reply } from '../support/client.js';
 import { describeOnOneAdapter, type Host, startHost } from '../support/host.js';
@@ -55,7 +56,7 @@ describeOnOneAdapter('A stream that was cut, on %s', (adapter) => {
   it(promise('run.numbered', 'any run, cut any number of times while it executes'), async () => {
     await hostOf({ handler: script });
     const envelope = fc.oneof(
-      fc.string({ unit: 'binary', maxLength: 40 }).map((content) => message(content)),
+      fc.string({ unit: anyCharacter, maxLength: 40 }).map((content) => message(content)),
       fc.integer({ min: 1, max: 30_000 }).map((length) => log('x'.repeat(length))),
       fc.jsonValue().map((data) => ({ type: 'x', data })),
     );
