@@ -79,9 +79,9 @@ describeOnOneAdapter('The typed client, of a service on %s,', (adapter) => {
         return proxy.cuts;
       };
       // Many at a time, because the client waits before it tries again. Every third byte: no part of an envelope is shorter.
-      // In the short form every seventh: the envelopes have the same parts, and each is cut in others.
-      const AT_ONCE = IS_LONG ? 100 : 50;
-      const STEP = IS_LONG ? 3 : 7;
+      // In the short form every 13th: the envelopes have the same parts, and each is cut in others.
+      const AT_ONCE = IS_LONG ? 100 : 25;
+      const STEP = IS_LONG ? 3 : 13;
       let asked = 0;
       for (let isCut = true; isCut;) {
         const positions = Array.from({ length: AT_ONCE }, (_, index) => (asked + index) * STEP);

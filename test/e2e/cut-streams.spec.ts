@@ -11,6 +11,9 @@ import { describeOnBothAdapters, type Host, listen, startHost } from '../support
 
 const module = QueryModule.forRoot(diagnosticAgent());
 
+/** How long a stream that is not cut lasts: longer than another takes to be cut. */
+const LASTS_MS = 500;
+
 const EVENT = /^retry: 1000\nid: [\w-]+\.1\ndata: \{"type":"diagnostic","data":\{"number":1,/;
 
 describeOnBothAdapters('The agent for tests on %s', (adapter) => {
@@ -24,7 +27,7 @@ describeOnBothAdapters('The agent for tests on %s', (adapter) => {
   it(promise('service.diagnostic', 'cuts a stream whose URL has ?cut behind its first event'), async () => {
     const kwargs = { count: 2, silenceMs: 60_000 };
     const headers = { accept: 'text/event-stream' };
-    const other = await ask(host.url, 'x', { kwargs: { count: 2, intervalMs: 2_000 } });
+    const other = await ask(host.url, 'x', { kwargs: { count: 2, intervalMs: LASTS_MS } });
     const cut = await ask(host.url, 'x', { kwargs, headers, path: '/query?cut' });
     const runId = cut.runId;
     await expect(cut.whole()).rejects.toThrow();
@@ -70,7 +73,7 @@ describe('The agent for tests on a host with HTTP/2', () => {
       stream.end(JSON.stringify({ parts: [{ type: 'text', text: 'x' }], kwargs }));
       return stream.setEncoding('utf8');
     };
-    const other = begin('/query', { count: 2, intervalMs: 1_500 });
+    const other = begin('/query', { count: 2, intervalMs: LASTS_MS });
     let text = '';
     other.on('data', (bytes: string) => (text += bytes));
     const otherEnded = once(other, 'end');

@@ -55,9 +55,11 @@ describe('The client, sending a body,', () => {
       });
     const ignore: Respond = (request) => void request.resume();
     // The body takes longer than a connection may be silent, which is long for what this machine does at once.
-    await start([refuse, accept, ignore], { idleTimeoutMs: 3000, maxRetries: 1 });
+    const idleTimeoutMs = 3000;
+    await start([refuse, accept, ignore], { idleTimeoutMs, maxRetries: 1 });
     expect(await client.ask('x', { files: [file] }).text()).toBe('');
-    expect(await failureOf(client.ask('x', { files: [file] }))).toMatchObject({ code: 'connection_lost' });
+    const impatient = service!.client({ idleTimeoutMs, maxRetries: 0 });
+    expect(await failureOf(impatient.ask('x', { files: [file] }))).toMatchObject({ code: 'connection_lost' });
   });
 
   it('leaves nothing at the signal of the caller once the body was read, has failed or was left', async () => {
