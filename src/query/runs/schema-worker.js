@@ -19,19 +19,17 @@ const SHORT = 4 * 1024;
 /** Schemas of this draft, which many libraries make, say so. */
 const DRAFT_7 = /^https?:\/\/json-schema\.org\/draft-07\/schema#?$/;
 
+const drafts = new Map();
+
 /** @returns {import('./schema-checks.js').Checked} */
 function check(schema, value) {
   try {
     const isShort = value !== undefined && JSON.stringify(value).length <= SHORT;
     const Version = DRAFT_7.test(String(schema['$schema'])) ? Ajv : Ajv2020;
-    // One for each schema: it keeps all that it has compiled. The schema of an answer was checked when it was asked.
-    const ajv = new Version({
-      strict: false,
-      allErrors: isShort,
-      logger: false,
-      validateSchema: value === undefined,
-    });
-    formats.default(ajv);
+    // The schema of an answer was checked when it was asked.
+    if (value === undefined) draftOf(Version).validateSchema(schema, true);
+    // One for each schema: it keeps all that it has compiled.
+    const ajv = ajvOf(Version, { allErrors: isShort, validateSchema: false });
     const validate = ajv.compile(schema);
     // It would return a promise, which counts as valid.
     if ('$async' in validate) throw new Error('"$async" is not a keyword of JSON Schema');
@@ -40,6 +38,18 @@ function check(schema, value) {
   } catch (error) {
     return { invalid: error.message, faults: [{ pointer: '', detail: 'cannot be checked' }] };
   }
+}
+
+function ajvOf(Version, options) {
+  const ajv = new Version({ strict: false, logger: false, ...options });
+  formats.default(ajv);
+  return ajv;
+}
+
+/** What checks schemas of a draft. It is kept, because it takes longer to compile the draft than to check a schema. */
+function draftOf(Version) {
+  if (!drafts.has(Version)) drafts.set(Version, ajvOf(Version));
+  return drafts.get(Version);
 }
 
 function faultOf({ instancePath, keyword, message = 'is not valid', params }) {

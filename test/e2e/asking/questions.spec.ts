@@ -9,6 +9,7 @@ import {
 import { promise } from '../../promises.js';
 import {
   answer,
+  answered,
   askingRun,
   asks,
   declined,
@@ -124,6 +125,16 @@ describeOnOneAdapter('The questions of a handler, on %s', (adapter) => {
     const { done } = await (await ask(host.url)).answer();
     expect(done).toMatchObject([{ status: 'failed', error: { code: 'handler_failed' } }]);
     expect(log.lines.join('\n')).toContain('Two questions have the key "refund-881".');
+  });
+
+  it(promise('ask.invalid', 'which does not depend on the $id of an earlier schema'), async () => {
+    const scripted = await startScripted();
+    const schemas = ['string', 'integer'].map((type) => ({ $id: 'one', type }));
+    const questions = schemas.map((schema) => quarter({ key: schema.type, schema }));
+    const run = await askingRun(host, scripted, questions);
+    const answers = [answered('string', 'a'), answered('integer', 1)];
+    expect((await answer(host.url, run.runId, answers)).status).toBe(200);
+    await finish(run);
   });
 
   it(promise('ask.copies'), async () => {
