@@ -73,7 +73,7 @@ describeOnOneAdapter('Back-pressure on %s', (adapter) => {
       for (let i = 0; i < 1_000; i++) yield { type: 'x', data: TEXT };
     };
     await start({ handler, store: new MemoryRunStore({ totalLength: 1024 * 1024 }) });
-    const connecting = Array.from({ length: 5 }, () =>
+    const connecting = Array.from({ length: 3 }, () =>
       ask(host.url, 'Hello', { headers: FULL, isStalled: true }),
     );
     const stalled = await Promise.all(connecting);
@@ -82,7 +82,7 @@ describeOnOneAdapter('Back-pressure on %s', (adapter) => {
       const runs = stalled.map(({ runId }) => host.agent.find('anonymous', runId));
       kept = (await Promise.all(runs)).reduce((sum, { events }) => sum + events, 0);
     }
-    expect(host.agent.load().running).toBe(5);
+    expect(host.agent.load().running).toBe(3);
     for (const connection of stalled) {
       const events = await connection.allEvents();
       expect(events.map(({ id }) => Number(id!.split('.')[1]))).toEqual(
@@ -267,7 +267,7 @@ describeOnOneAdapter('Back-pressure on %s', (adapter) => {
         return (await named.json<{ id: string }>()).id;
       }),
     );
-    for (let i = 0; i < 5; i++) {
+    for (let i = 0; i < 3; i++) {
       expect(await (await ask(host.url)).answer()).toEqual({ text: 'Hi', done: [{ status: 'completed' }] });
     }
     for (const id of detached) {

@@ -73,8 +73,8 @@ describeOnOneAdapter('The limits of runs on %s', (adapter) => {
   it.each([
     ['memory:', 20, 'completed'],
     ['file', 20, 'completed'],
-    ['memory:', 40, 'answer_too_fast'],
-    ['file', 40, 'answer_too_fast'],
+    ['memory:', 33, 'answer_too_fast'],
+    ['file', 33, 'answer_too_fast'],
   ])(promise('backpressure.observable', '%s, %i Mi characters: %s'), async (database, count, end) => {
     const directory = await mkdtemp(join(tmpdir(), 'observable-'));
     const store = await openStore(database === 'file' ? `file:${join(directory, 'runs.db')}` : database);
@@ -91,7 +91,7 @@ describeOnOneAdapter('The limits of runs on %s', (adapter) => {
 
   const small = file({ name: 'a', content: Buffer.alloc(600) });
   it.each<[string, Envelope[], string]>([
-    ['40 texts of 1 Mi characters', Array(40).fill(message('x'.repeat(1024 * 1024))), 'answer_too_fast'],
+    ['33 texts of 1 Mi characters', Array(33).fill(message('x'.repeat(1024 * 1024))), 'answer_too_fast'],
     ['two files', [small, small], 'limit_exceeded'],
     ['one file', [small], 'run_timeout'],
     ['20,000 short texts', Array(20_000).fill(message('x')), 'run_timeout'],

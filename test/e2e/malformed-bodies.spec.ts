@@ -85,10 +85,10 @@ const FIELDS: Refused[] = [
 const OVER_LIMITS: Refused[] = [
   ['a bomb of arrays', '['.repeat(1e6), 'The body nests arrays and objects more than 64 deep.'],
   ['a bomb of objects', '{"a":'.repeat(1e6), 'The body nests arrays and objects more than 64 deep.'],
-  ['a text of 10 MB', text(`"${'x'.repeat(10e6)}"`), 'Part 0: The text is longer than 8388608 bytes.'],
+  ['a text of 8.4 MB', text(`"${'x'.repeat(8.4e6)}"`), 'Part 0: The text is longer than 8388608 bytes.'],
   [
-    'kwargs of 20 MB',
-    `{"kwargs":{"a":"${'x'.repeat(20e6)}`,
+    'kwargs of 17 MB',
+    `{"kwargs":{"a":"${'x'.repeat(17e6)}`,
     'The body has more than 16777216 bytes besides the content of its files.',
   ],
 ];
