@@ -1,6 +1,6 @@
 import { execFile } from 'node:child_process';
 import { existsSync } from 'node:fs';
-import { mkdir, mkdtemp, readdir, rm, writeFile } from 'node:fs/promises';
+import { mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { basename, join } from 'node:path';
 import { promisify } from 'node:util';
 import ts from 'typescript';
@@ -116,7 +116,7 @@ beforeAll(async () => {
   // What the page about testing tests is the handler of another page.
   const handler = codeBlocks('docs/handlers.md').find(({ name }) => name === HANDLER)!;
   await put('docs/testing.md', HANDLER, handler.code);
-  const program = ts.createProgram(files, {
+  const options: ts.CompilerOptions = {
     module: ts.ModuleKind.NodeNext,
     target: ts.ScriptTarget.ES2023,
     lib: ['lib.es2023.d.ts', 'lib.dom.asynciterable.d.ts'],
@@ -127,7 +127,11 @@ beforeAll(async () => {
     skipLibCheck: true,
     types: ['node'],
     noEmit: true,
-  });
+  };
+  const host = ts.createCompilerHost(options);
+  // As tsc has it: without the docstrings of packages, which are a sixth of the time.
+  host.jsDocParsingMode = ts.JSDocParsingMode.ParseForTypeErrors;
+  const program = ts.createProgram(files, options, host);
   diagnostics = ts.getPreEmitDiagnostics(program);
 });
 
@@ -137,7 +141,6 @@ async function put(document: string, name: string, code: string): Promise<string
   const folder = join(directory, basename(document, '.md'));
   await mkdir(folder, { recursive: true });
   await writeFile(join(folder, name), code);
-  await writeFile(join(folder, name.replace(/\.ts$/, '.js')), compiled(code));
   return join(folder, name);
 }
 
@@ -160,14 +163,19 @@ describe('The TypeScript of the documents', () => {
   );
 
   it('of docs/testing.md passes as tests', async () => {
+    const folder = join(directory, 'testing');
     const specs = codeBlocks('docs/testing.md').filter(({ name }) => name.endsWith('.spec.ts'));
     const imports = specs.map(({ name }) => `import './${name.replace(/\.ts$/, '.js')}';`);
+    for (const name of await readdir(folder)) {
+      const code = await readFile(join(folder, name), 'utf8');
+      await writeFile(join(folder, name.replace(/\.ts$/, '.js')), compiled(code));
+    }
     // A test that is started by a test would report to it.
     const env = { ...process.env };
     delete env['NODE_TEST_CONTEXT'];
     // One process has all, because it takes a second to load what they need.
     const { stdout } = await run(process.execPath, ['--input-type=module', '-e', imports.join('\n')], {
-      cwd: join(directory, 'testing'),
+      cwd: folder,
       env,
     });
     expect(specs.length).toBeGreaterThan(1);
