@@ -1,6 +1,5 @@
-import { execFileSync } from 'node:child_process';
-import { existsSync, readdirSync, readFileSync } from 'node:fs';
-import { dirname, join, normalize } from 'node:path';
+import { existsSync, readdirSync } from 'node:fs';
+import { dirname, join } from 'node:path';
 import ts from 'typescript';
 import { FilesLimits } from '../packages/files/src/index.js';
 import { ROWS } from '../src/config/variables.js';
@@ -39,83 +38,6 @@ function anchorsOf(document: string): string[] {
       .replace(/[^\p{L}\p{N}\s_-]/gu, '')
       .replace(/\s/g, '-'),
   );
-}
-
-/** A package as npm packs it: its files have paths in the tarball, and sizes in bytes. */
-interface Packed {
-  name: string;
-  files: { path: string; size: number }[];
-}
-
-describe('The packed packages', () => {
-  const folders = ['.', ...readdirSync(join(ROOT, 'packages')).map((name) => `packages/${name}`)].filter(
-    (folder) => existsSync(join(ROOT, folder, 'package.json')),
-  );
-  const manifests = folders.map(
-    (folder) => JSON.parse(read(join(folder, 'package.json'))) as { name: string },
-  );
-  const folderOf = (name: string) => folders[manifests.findIndex((manifest) => manifest.name === name)]!;
-  let packed: Packed[];
-
-  beforeAll(() => {
-    const parameters = [
-      '--dry-run',
-      '--json',
-      '--ignore-scripts',
-      '--workspaces',
-      '--include-workspace-root',
-    ];
-    const output = execFileSync('npm', ['pack', ...parameters], {
-      cwd: ROOT,
-      stdio: ['ignore', 'pipe', 'ignore'],
-    });
-    packed = JSON.parse(output.toString()) as Packed[];
-  });
-
-  it('have documents whose links lead to files of the same package', () => {
-    const broken = packed.flatMap(({ name, files }) =>
-      files
-        .filter(({ path }) => path.endsWith('.md'))
-        .flatMap(({ path }) =>
-          linksOf(readFileSync(join(ROOT, folderOf(name), path), 'utf8'))
-            .filter((link) => !isPacked(packed, name, normalize(join(dirname(path), link))))
-            .map((link) => `${name}: ${path}: ${link}`),
-        ),
-    );
-    expect(packed.length).toBeGreaterThan(5);
-    expect(broken).toEqual([]);
-  });
-
-  it('have nothing that is installed or built for an example', () => {
-    const paths = packed.flatMap(({ files }) => files.map(({ path }) => path));
-    expect(paths.filter((path) => /^examples\/.*\/(?:node_modules|dist)\//.test(path))).toEqual([]);
-    expect(paths).toContain('examples/front-end/src/chat.tsx');
-  });
-
-  it('have pictures of less than 150 kB in all', () => {
-    const pictures = packed[0]!.files.filter(({ path }) => /^docs\/.*\.(?:webp|png)$/.test(path));
-    expect(pictures.map(({ path }) => path)).toEqual(['docs/page.webp', 'docs/resumed.webp']);
-    expect(pictures.reduce((sum, { size }) => sum + size, 0)).toBeLessThan(150_000);
-  });
-
-  it('name no repository and no page on the web, as there is none', () => {
-    for (const manifest of manifests)
-      for (const member of ['repository', 'homepage', 'bugs']) expect(manifest).not.toHaveProperty(member);
-  });
-});
-
-/** The relative links of a document, without their anchors. */
-function linksOf(text: string): string[] {
-  const links = text.replace(/^(`{3,})\w*\n[^]*?^\1$/gm, '').matchAll(/\]\((?!\w+:|#)([^)\s#]+)/g);
-  return [...links].map(([, link]) => link!);
-}
-
-/** Whether a package has this file or folder. The document of a template links to packages that are installed beside it. */
-function isPacked(packed: Packed[], name: string, path: string): boolean {
-  const [, installed, inside] = /(?:^|\/)node_modules\/([\w-]+)\/(.+)$/.exec(path) ?? [];
-  const { files } = packed.find((each) => each.name === (installed ?? name))!;
-  const wanted = (inside ?? path).replace(/\/$/, '');
-  return files.some((file) => file.path === wanted || file.path.startsWith(`${wanted}/`));
 }
 
 describe.each([
