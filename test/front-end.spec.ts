@@ -1,15 +1,17 @@
+import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
 import { createServer, type IncomingMessage, request as requestOf } from 'node:http';
 import { type AddressInfo, connect } from 'node:net';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
-import { Module, type Type, UseGuards } from '@nestjs/common';
+import { Module, UseGuards } from '@nestjs/common';
 import { AiSdkModule } from 'nest-agent-query-protocols/ai-sdk';
 import { AccessGuard, AccessModule, ownerOf } from '../src/access/index.js';
-import { message, QueryModule } from '../src/index.js';
+import { type HandlerFunction, message, QueryModule } from '../src/index.js';
 import { describeOnOneAdapter, type Host, startHost } from './support/host.js';
 import { codeBlocks, ROOT } from './support/documents.js';
+import { freePort } from './support/free-port.mjs';
 import { FRONT_END, type FrontEnd, startFrontEnd, TOKENS } from './support/front-end.js';
 import { ScriptedAgent } from './support/scripted-agent.js';
 import { serve } from './support/service.js';
@@ -33,13 +35,12 @@ describeOnOneAdapter('The server of examples/front-end, before a service on %s,'
   let host: Host;
   let frontEnd: FrontEnd;
   let ann: { cookie: string };
-  let Service: Type;
+  let chat: string;
 
-  beforeEach(async () => {
-    agent = new ScriptedAgent();
+  beforeAll(async () => {
     const decorators = [UseGuards(AccessGuard)];
     const runs = { drainMs: 0, stopDeadlineMs: 100, disconnect: 'cancel' as const };
-    const handler = agent.handler;
+    const handler: HandlerFunction = (query, context) => agent.handler(query, context);
     const limits = { fileBytes: 1_000_000 };
     @Module({
       imports: [
@@ -49,21 +50,25 @@ describeOnOneAdapter('The server of examples/front-end, before a service on %s,'
       ],
     })
     class Guarded {}
-    Service = Guarded;
-    host = await startHost(adapter, Service);
+    host = await startHost(adapter, Guarded);
     frontEnd = await startFrontEnd(host.url);
-    ann = await logIn(frontEnd, 'ann');
   });
-  afterEach(async () => {
+  beforeEach(async () => {
+    agent = new ScriptedAgent();
+    ann = await logIn(frontEnd, 'ann');
+    chat = randomUUID();
+  });
+  afterAll(async () => {
     await frontEnd.stop();
     await host.close();
   });
 
-  const ask = (headers: object, id = 'c') =>
+  const ask = (headers: object, signal?: AbortSignal) =>
     fetch(`${frontEnd.url}/ai/chat`, {
       method: 'POST',
       headers: { ...JSON_TYPE, ...headers },
-      body: question(id, 'Hello'),
+      body: question(chat, 'Hello'),
+      ...(signal && { signal }),
     });
 
   it('passes an answer on piece by piece', async () => {
@@ -104,23 +109,19 @@ describeOnOneAdapter('The server of examples/front-end, before a service on %s,'
     (await agent.call(1)).finish();
     await response.text();
     const session = (headers: object) =>
-      fetch(`${frontEnd.url}/query/sessions/c`, { headers: { ...headers } });
+      fetch(`${frontEnd.url}/query/sessions/${chat}`, { headers: { ...headers } });
     expect(await (await session(ann)).json()).toMatchObject({ turns: [{ end: { status: 'completed' } }] });
     expect((await session(bob)).status).toBe(404);
     const owners = await Promise.all(
-      ['ann', 'bob'].map((name) => host.agent.runs(`jwt:["front-end","${name}"]`, { limit: 10 })),
+      ['ann', 'bob'].map((name) => host.agent.runs(`jwt:["front-end","${name}"]`, { limit: 100 })),
     );
-    expect(owners.map(({ runs }) => runs.length)).toEqual([1, 0]);
+    const [ofAnn, ofBob] = owners.map(({ runs }) => runs.filter(({ session }) => session === chat));
+    expect([ofAnn!.length, ofBob!.length, owners[1]!.runs.length]).toEqual([1, 0, 0]);
   });
 
   it('ends the request to the service when the page leaves', async () => {
     const leaves = new AbortController();
-    const response = await fetch(`${frontEnd.url}/ai/chat`, {
-      method: 'POST',
-      headers: { ...JSON_TYPE, ...ann },
-      body: question('c', 'Hello'),
-      signal: leaves.signal,
-    });
+    const response = await ask(ann, leaves.signal);
     expect(response.status).toBe(200);
     const call = await agent.call(1);
     leaves.abort();
@@ -179,7 +180,7 @@ describeOnOneAdapter('The server of examples/front-end, before a service on %s,'
       const socket = connect(Number(new URL(frontEnd.url).port), '127.0.0.1');
       socket.write(`GET ${target} HTTP/1.1\r\nHost: x\r\nCookie: ${ann.cookie}\r\nConnection: close\r\n\r\n`);
       // The list of runs of the service itself.
-      expect(await text(socket)).toMatch(/^HTTP\/1\.1 200 .*"runs":\[\]/s);
+      expect(await text(socket)).toMatch(/^HTTP\/1\.1 200 .*"runs":\[/s);
     }
     expect(isAsked).toBe(false);
     other.close();
@@ -192,10 +193,10 @@ describeOnOneAdapter('The server of examples/front-end, before a service on %s,'
   });
 
   it('answers 502 while the service cannot be reached', async () => {
-    await host.close();
-    const response = await fetch(`${frontEnd.url}/query`, { headers: ann });
+    const alone = await startFrontEnd(`http://127.0.0.1:${await freePort()}`);
+    const response = await fetch(`${alone.url}/query`, { headers: await logIn(alone, 'ann') });
     expect([response.status, await response.text()]).toEqual([502, 'The agent cannot be reached.\n']);
-    host = await startHost(adapter, Service);
+    await alone.stop();
   });
 
   it('goes on after a body that is no JSON', async () => {
