@@ -32,7 +32,9 @@ const files = packages.flatMap(({ folder }) =>
     .map((file) => join(folder, 'src', file)),
 );
 
+const known = new Set(files);
 const imports = new Map(files.map((file) => [file, importsOf(file)]));
+const filesImported = new Map(files.map((file) => [file, resolvedImports(file)]));
 
 function folders(path: string): string[] {
   return readdirSync(join(ROOT, path), { withFileTypes: true })
@@ -48,6 +50,10 @@ function importsOf(file: string): string[] {
 
 /** The modules of its own package that a file imports: a style sheet is none. */
 function importedFiles(file: string): string[] {
+  return filesImported.get(file)!;
+}
+
+function resolvedImports(file: string): string[] {
   return imports
     .get(file)!
     .filter((name) => name.startsWith('.') && !name.endsWith('.css'))
@@ -55,9 +61,7 @@ function importedFiles(file: string): string[] {
       relative(ROOT, resolve(ROOT, dirname(file), name.replace(/\.js$/, '.ts').replace(/\.cjs$/, '.cts'))),
     )
     .map((name) =>
-      [name, name.replace(/\.ts$/, '.tsx'), name.replace(/\.ts$/, '.js')].find((each) =>
-        files.includes(each),
-      )!,
+      [name, name.replace(/\.ts$/, '.tsx'), name.replace(/\.ts$/, '.js')].find((each) => known.has(each))!,
     );
 }
 
