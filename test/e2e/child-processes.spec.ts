@@ -17,6 +17,9 @@ const SECOND_SIGNALS = (
   ] as const
 ).slice(IS_LONG ? 0 : 1);
 
+/** A file that takes long to parse. */
+const GREEDY = greedyPdf().toString('base64');
+
 describe('The processes that a service has started', () => {
   let directory: string;
   let service: Service;
@@ -35,8 +38,7 @@ describe('The processes that a service has started', () => {
 
   /** Asks for a file that takes long. Returns the ids of the processes that parse it. */
   async function parsing(): Promise<number[]> {
-    const base64 = Buffer.from(greedyPdf()).toString('base64');
-    const file = { type: 'file', name: 'a.pdf', mimeType: 'application/octet-stream', base64 };
+    const file = { type: 'file', name: 'a.pdf', mimeType: 'application/octet-stream', base64: GREEDY };
     await request(service.url, { path: '/reading/query' }, JSON.stringify({ parts: [file] }));
     let pids: number[] = [];
     await eventuallyElsewhere(async () => (pids = await parsersOf(service.process.pid!)).length > 0);
