@@ -94,6 +94,19 @@ const SOURCE_OF_FRAMEWORKS = [...PRELUDE_OF_FRAMEWORKS, ...ACCEPTED_OF_FRAMEWORK
 const CHECKED = LATER ? SOURCE : [...SOURCE, ...SOURCE_OF_FRAMEWORKS];
 const WRONG = LATER ? REFUSED : [...REFUSED, ...REFUSED_OF_FRAMEWORKS];
 
+const OPTIONS: ts.CompilerOptions = {
+  module: ts.ModuleKind.NodeNext,
+  target: ts.ScriptTarget.ES2023,
+  lib: ['lib.es2023.d.ts', 'lib.dom.asynciterable.d.ts'],
+  strict: true,
+  exactOptionalPropertyTypes: true,
+  experimentalDecorators: true,
+  emitDecoratorMetadata: true,
+  skipLibCheck: true,
+  types: ['node'],
+  noEmit: true,
+};
+
 let directory: string;
 let kwargs: string;
 let diagnostics: readonly ts.Diagnostic[];
@@ -116,22 +129,10 @@ beforeAll(async () => {
   // What the page about testing tests is the handler of another page.
   const handler = codeBlocks('docs/handlers.md').find(({ name }) => name === HANDLER)!;
   await put('docs/testing.md', HANDLER, handler.code);
-  const options: ts.CompilerOptions = {
-    module: ts.ModuleKind.NodeNext,
-    target: ts.ScriptTarget.ES2023,
-    lib: ['lib.es2023.d.ts', 'lib.dom.asynciterable.d.ts'],
-    strict: true,
-    exactOptionalPropertyTypes: true,
-    experimentalDecorators: true,
-    emitDecoratorMetadata: true,
-    skipLibCheck: true,
-    types: ['node'],
-    noEmit: true,
-  };
-  const host = ts.createCompilerHost(options);
+  const host = ts.createCompilerHost(OPTIONS);
   // As tsc has it: without the docstrings of packages, which are a sixth of the time.
   host.jsDocParsingMode = ts.JSDocParsingMode.ParseForTypeErrors;
-  const program = ts.createProgram(files, options, host);
+  const program = ts.createProgram(files, OPTIONS, host);
   diagnostics = ts.getPreEmitDiagnostics(program);
 });
 
@@ -161,6 +162,16 @@ describe('The TypeScript of the documents', () => {
       expect(errorsIn(join(directory, basename(document, '.md')))).toEqual([]);
     },
   );
+
+  it('of docs/tutorial.md is checked with the settings that it writes', () => {
+    const { code } = codeBlocks('docs/tutorial.md').find(({ language }) => language === 'json')!;
+    const { config } = ts.parseConfigFileTextToJson('tsconfig.json', code) as {
+      config: { compilerOptions: object };
+    };
+    const { options } = ts.convertCompilerOptionsFromJson(config.compilerOptions, ROOT);
+    const { rootDir: _root, outDir: _out, ...settings } = options;
+    expect(OPTIONS).toMatchObject(settings);
+  });
 
   it('of docs/testing.md passes as tests', async () => {
     const folder = join(directory, 'testing');
