@@ -192,7 +192,8 @@ describe.each(STORE_KINDS)('What belongs to another owner, with the store %s', (
   }
 
   it(promise('access.isolation'), async () => {
-    const owners = Object.entries(credentials);
+    // The store gets owners as texts: those of all credentials are tried in memory.
+    const owners = Object.entries(credentials).slice(0, IS_LONG || store === 'memory' ? undefined : 3);
     const unknown = { runId: UNKNOWN_RUN, session: UNKNOWN_SESSION, sha256: UNKNOWN_SHA256 };
     /** What each credential gets for each call where nothing exists. */
     const missingOf = new Map<string, unknown>();
