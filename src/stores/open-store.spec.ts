@@ -124,7 +124,6 @@ describe('A Postgres server at the start', () => {
   const WAIT_MS = 60_000;
   let server: PostgresServer;
   let admin: pg.Client;
-  let warnings: string[];
 
   beforeAll(async () => {
     server = await startPostgres(['fsync = off']);
@@ -148,12 +147,6 @@ describe('A Postgres server at the start', () => {
     await admin.end();
     await server.close();
   });
-
-  beforeEach(() => {
-    warnings = [];
-    jest.spyOn(Logger.prototype, 'warn').mockImplementation((text: string) => void warnings.push(text));
-  });
-  afterEach(() => void jest.restoreAllMocks());
 
   const urlOf = (user: string, database = 'runs', rest = '') =>
     `postgres://${user}@${new URL(server.url).host}/${database}${rest}`;
@@ -212,14 +205,27 @@ describe('A Postgres server at the start', () => {
     );
   });
 
-  it.each([
-    ['used', () => urlOf('limited'), 'too many connections for role "limited"'],
-    ['reached', () => 'postgres://test@127.0.0.1:1/runs', 'connect ECONNREFUSED 127.0.0.1:1'],
-  ])('is waited for if it cannot be %s yet, and the log says why', async (what, url, why) => {
-    expect(await refusalOf(url(), 1_600)).toContain('cannot be opened: ');
-    expect(warnings).toEqual([
-      `The Postgres server ${new URL(url()).host} cannot be ${what} yet: ${why}. It is tried again until 1600 ms have passed.`,
-    ]);
+  describe('is waited for', () => {
+    const UNAVAILABLE = [
+      ['used', () => urlOf('limited'), 'too many connections for role "limited"'],
+      ['reached', () => 'postgres://test@127.0.0.1:1/runs', 'connect ECONNREFUSED 127.0.0.1:1'],
+    ] as const;
+    let refusals: string[];
+    /** What is logged while both are waited for, at the same time. */
+    const logged: string[] = [];
+    beforeAll(async () => {
+      jest.spyOn(Logger.prototype, 'warn').mockImplementation((text: string) => void logged.push(text));
+      refusals = await Promise.all(UNAVAILABLE.map(([, url]) => refusalOf(url(), 1_600)));
+      jest.restoreAllMocks();
+    });
+
+    it.each(UNAVAILABLE)('if it cannot be %s yet, and the log says why', (what, url, why) => {
+      expect(refusals[what === 'used' ? 0 : 1]).toContain('cannot be opened: ');
+      expect(logged.filter((text) => text.includes(` ${new URL(url()).host} `))).toEqual([
+        `The Postgres server ${new URL(url()).host} cannot be ${what} yet: ${why}. It is tried again until 1600 ms have passed.`,
+      ]);
+      expect(logged).toHaveLength(UNAVAILABLE.length);
+    });
   });
 });
 
