@@ -274,9 +274,9 @@ describe('A request', () => {
       const endless =
         'select count(*) from range(1000000) a, range(1000000) b where (a.range * b.range) % 7 = 3';
       expect(await answerOf(hasty, [ORDERS, endless])).toContain('This request takes more than 1 second,');
-      // A busy machine may take so long to load what answers it.
+      // It does not load the engine, which may take so long on a busy machine. That the engine goes on is tested with tables.
       const isAnswered = async () =>
-        (await answerOf(hasty, [ORDERS, 'select count(*) from orders'])).includes('| 30 |');
+        (await answerOf(hasty, [ORDERS, 'show tables'])).includes('| `orders` |');
       await eventually(isAnswered);
       await hasty.onApplicationShutdown();
     });
