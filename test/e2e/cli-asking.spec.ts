@@ -36,9 +36,10 @@ describeOnOneAdapter('The command line, of runs that ask on %s,', (adapter) => {
   const run = (...parameters: string[]) => quickCommand(parameters, { AGENT_QUERY_URL: host.url });
   /** Starts a run that asks. */
   async function asking(): Promise<string> {
-    const answer = client.ask('Hello', { detached: true });
-    for await (const { type } of answer) if (type === 'input_required') break;
-    return answer.runId;
+    const runId = await client.ask('Hello', { detached: true }).runId;
+    // A stream that is left lets fetch open a connection without a request, for which a host that closes waits a second.
+    await eventually(async () => (await client.run(runId)).status === 'input_required');
+    return runId;
   }
 
   it(promise('cli.asks'), async () => {
