@@ -1,29 +1,23 @@
 import { createHash } from 'node:crypto';
-import { mkdtemp, realpath, rm, writeFile } from 'node:fs/promises';
+import { rm, writeFile } from 'node:fs/promises';
 import { Agent } from 'node:http';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promise } from '../promises.js';
-import { answerOf, ask, FULL, get, request } from '../support/client.js';
+import { get, request } from '../support/client.js';
 import { eventuallyElsewhere } from '../support/conditions.js';
 import { STORE_KINDS } from '../support/long-form.js';
 import { openDatabase, type TestDatabase } from '../support/postgres.js';
 import { refusalOf, serve, type Service, type SharedService, startService } from '../support/service.js';
-
-/** Says its name, the text and how many turns the session has. "hold" does not end, except in a second attempt. */
-const agent = (name: string) => `
-export const restarts = 1;
-export default async function* ({ parts: [{ text }] }, { history, signal, resumed }) {
-  yield { type: 'message', data: { content: '${name}: ' + text + ' ' + history.length } };
-  if (text === 'file') {
-    const content = new TextEncoder().encode('of ${name}');
-    yield { type: 'file', data: { name: 'a.txt', mimeType: 'text/plain', content } };
-  }
-  if (text === 'hold' && !resumed) await new Promise((resolve) => signal.addEventListener('abort', resolve));
-}`;
-
-const AGENTS = 'research=./research.mjs, support=./support.mjs';
-const DETACHED = { prefer: 'respond-async' };
+import {
+  AGENTS,
+  askAgent,
+  DETACHED,
+  directoryWithAgents,
+  expectOwnAgents,
+  expectRestart,
+  settings,
+  textOf,
+} from '../support/several-agents.js';
 
 let directory: string;
 let postgres: TestDatabase;
@@ -44,14 +38,6 @@ afterEach(async () => {
   await rm(directory, { recursive: true });
 });
 
-async function directoryWithAgents(): Promise<string> {
-  const made = await realpath(await mkdtemp(join(tmpdir(), 'several-agents-')));
-  for (const name of ['research', 'support']) await writeFile(join(made, `${name}.mjs`), agent(name));
-  return made;
-}
-
-const settings = (environment: Record<string, string>) => ({ AGENTS, NO_COLOR: '1', ...environment });
-
 async function start(environment: Record<string, string> = {}): Promise<SharedService> {
   const service = await serve(settings(environment), directory);
   services.push(service);
@@ -69,20 +55,6 @@ const databaseOf = (kind: string) => {
   if (kind === 'file') return `file:${join(directory, 'runs.db')}`;
   return `${postgres.url}?schema=${directory.replace(/.*-/, 'several_').toLowerCase()}`;
 };
-
-type Rest = { headers?: Record<string, string>; kwargs?: object; agent?: Agent };
-
-const askAgent = ({ url }: SharedService, name: string, text: string, rest: Rest = {}) =>
-  ask(url, text, { path: `/${name}/query`, ...rest });
-
-const textOf = async (...parameters: Parameters<typeof askAgent>) =>
-  (await (await askAgent(...parameters)).answer()).text;
-
-/** The text of the run of an agent, from its beginning, when it has ended. */
-async function followed({ url }: SharedService, name: string, runId: string): Promise<string> {
-  const reply = await get(url, `/${name}/query/${runId}`, FULL);
-  return answerOf(await reply.whole()).text;
-}
 
 describe.each(STORE_KINDS)('Several agents of a service with a store: %s', (kind) => {
   it(promise('service.agents', 'runs, sessions, lists and idempotency keys'), async () => {
@@ -122,65 +94,13 @@ describe.each(STORE_KINDS)('Several agents of a service with a store: %s', (kind
     expect((await get(service.url, path!.replace('research', 'support'))).status).toBe(404);
   });
 
-  // What lies in the memory of a process ends with it, and the test of Postgres is below.
+  // What lies in the memory of a process ends with it, and the test of Postgres is `cluster/several-agents.spec.ts`.
   if (kind !== 'file') return;
 
   it(promise('service.agents', 'a restart gives each run to its own agent'), async () => {
     const environment = { DATABASE_URL: databaseOf(kind), MAX_RUNNING: '1' };
-    await expectRestart(await startProcess(environment), environment);
+    await expectRestart(await startProcess(environment), environment, start);
   });
-});
-
-/** Kills a service whose agents have a run that executes and one that waits, and starts another one. */
-async function expectRestart(lost: Service, environment: Record<string, string>): Promise<void> {
-  const runs: [name: string, id: string, text: string][] = [];
-  for (const name of ['research', 'support'])
-    for (const text of ['hold', 'wait']) {
-      const { id } = await (await askAgent(lost, name, text, { headers: DETACHED })).json<{ id: string }>();
-      runs.push([name, id, text]);
-    }
-  const held = await get(lost.url, `/research/query/${runs[0]![1]}`, FULL);
-  await held.until('research: hold');
-  lost.process.kill('SIGKILL');
-  await lost.exited;
-  const service = await start({ ...environment, AGENTS: 'support=./support.mjs,research=./research.mjs' });
-  for (const [name, id, text] of runs)
-    expect(await followed(service, name, id)).toMatch(new RegExp(`${name}: ${text} 0$`));
-}
-
-/** Asks both agents of services that share only their database, of which one takes queries and another one executes. */
-async function expectOwnAgents(environment: Record<string, string>): Promise<void> {
-  const api = await start({ ...environment, ROLE: 'api' });
-  await start({ ...environment, ROLE: 'worker' });
-  const names = Array.from({ length: 12 }, (_, number) => (number % 3 ? 'research' : 'support'));
-  const texts = names.map((name, number) => textOf(api, name, String(number)));
-  expect(await Promise.all(texts)).toEqual(names.map((name, number) => `${name}: ${number} 0`));
-}
-
-describe('A process with several agents', () => {
-  let environment: Record<string, string>;
-  let home: string;
-  let other: Service;
-
-  beforeAll(async () => {
-    environment = { DATABASE_URL: `${postgres.url}?schema=processes`, MAX_RUNNING: '1' };
-    home = await directoryWithAgents();
-    other = await startService(settings(environment), home);
-  });
-
-  afterAll(async () => {
-    await other.stop();
-    await rm(home, { recursive: true });
-  });
-
-  it(promise('service.agents', 'each process gives runs to their own agent: signals'), () =>
-    expectOwnAgents(environment),
-  );
-
-  // The process that has executed runs of others is killed.
-  it(promise('service.agents', 'a restart gives each run to its own agent'), () =>
-    expectRestart(other, environment),
-  );
 });
 
 describe('Several agents of a service', () => {
@@ -188,7 +108,7 @@ describe('Several agents of a service', () => {
     const queue = `${postgres.url}?queue=${directory.replace(/.*-/, 'q')}`;
     const environment = { DATABASE_URL: databaseOf('postgres'), QUEUE_URL: queue, MAX_RUNNING: '1' };
     await start({ ...environment, ROLE: 'worker' });
-    await expectOwnAgents(environment);
+    await expectOwnAgents(environment, start);
   });
 
   it(promise('service.agents-variables', 'of two programs'), async () => {
