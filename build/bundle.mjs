@@ -1,27 +1,29 @@
-import { readdirSync, readFileSync, rmSync } from 'node:fs';
-import { join, resolve } from 'node:path';
+import { copyFileSync, mkdirSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { dirname, join, resolve } from 'node:path';
 import { build } from 'rolldown';
 import { licences } from './licences.mjs';
 
 const ROOT = resolve(import.meta.dirname, '..');
 const CHUNKS = 'chunks';
 
-/** What a package has beside its entries: programs and threads, which are started by their paths. */
+/** What a package has beside its entries: programs, threads, which are started by their paths, and what programs of `test` use. */
 const FURTHER = {
-  '.': {
-    ...compiled('main', 'query/runs/schema-worker', 'stores/drivers/sqlite-worker'),
-    internals: join(import.meta.dirname, 'internals.mjs'),
-  },
-  'packages/protocols': {},
+  '.': ['main', 'query/runs/schema-worker', 'stores/drivers/sqlite-worker', 'internals'],
+  'packages/protocols': [],
 };
 
 /** Dozens of files of which a package uses a part. All others stay outside: hosts share them or keep them new. */
 const CONTAINED = /^(?:kysely|class-validator|validator|libphonenumber-js)(?:\/|$)/;
 
-/** A module that tells the folder of the code, in place of the one that Jest can execute too. Its chunk is in `chunks`. */
-const CODE_FOLDER = '\0code-folder.js';
+/**
+ * It tells the folder of the code, and stays the CommonJS file that it is: `import.meta` is a syntax error where a host's Jest compiles
+ * the package to CommonJS.
+ */
+const CODE_FOLDER = 'query/platform/code-folder.cjs';
 
 for (const [folder, further] of Object.entries(FURTHER)) await bundle(folder, further);
+mkdirSync(join(ROOT, 'dist', dirname(CODE_FOLDER)), { recursive: true });
+copyFileSync(join(ROOT, 'dist/compiled', CODE_FOLDER), join(ROOT, 'dist', CODE_FOLDER));
 
 /**
  * Makes the entries of a package out of what TypeScript has compiled into its `dist/compiled`: a few files in place of dozens or
@@ -29,15 +31,12 @@ for (const [folder, further] of Object.entries(FURTHER)) await bundle(folder, fu
  */
 async function bundle(folder, further) {
   const dist = join(ROOT, folder, 'dist');
+  const names = [...entriesOf(folder), ...further];
   const { output } = await build({
-    cwd: join(ROOT, folder),
-    input: { ...compiled(...entriesOf(folder)), ...further },
+    input: Object.fromEntries(names.map((name) => [name, join(dist, `compiled/${name}.js`)])),
     platform: 'node',
-    external: (id) => /^[@a-z]/.test(id) && !CONTAINED.test(id),
-    plugins: [
-      { name: 'code-folder', resolveId: resolveCodeFolder, load: loadCodeFolder },
-      licences(`${CHUNKS}/LICENSES.txt`),
-    ],
+    external: (id) => id.endsWith('/code-folder.cjs') || (/^[@a-z]/.test(id) && !CONTAINED.test(id)),
+    plugins: [licences(`${CHUNKS}/LICENSES.txt`)],
     output: {
       dir: dist,
       entryFileNames: '[name].js',
@@ -46,7 +45,6 @@ async function bundle(folder, further) {
       // Nest and the errors of callers show the names of classes.
       keepNames: true,
       comments: { legal: true },
-      codeSplitting: { groups: [{ name: 'code-folder', test: /\0code-folder\.js$/ }] },
     },
   });
   const written = new Set(output.map(({ fileName }) => fileName));
@@ -59,17 +57,4 @@ function entriesOf(folder) {
   const { exports, bin = {} } = JSON.parse(readFileSync(join(ROOT, folder, 'package.json'), 'utf8'));
   const paths = [...Object.values(exports).map((entry) => entry.default), ...Object.values(bin)];
   return paths.flatMap((path) => /^\.\/dist\/(?!openapi\/)(.+)\.js$/.exec(path)?.[1] ?? []);
-}
-
-function compiled(...names) {
-  return Object.fromEntries(names.map((name) => [name, `./dist/compiled/${name}.js`]));
-}
-
-function resolveCodeFolder(id) {
-  return id.endsWith('/code-folder.cjs') ? CODE_FOLDER : undefined;
-}
-
-function loadCodeFolder(id) {
-  if (id !== CODE_FOLDER) return undefined;
-  return "import { dirname } from 'node:path';\nexport const CODE_FOLDER = dirname(import.meta.dirname);\n";
 }
