@@ -35,6 +35,8 @@ async function bundle(folder, further) {
   const { output } = await build({
     input: Object.fromEntries(names.map((name) => [name, join(dist, `compiled/${name}.js`)])),
     platform: 'node',
+    // Of the ES modules of a package, only what is used becomes a part of the bundle.
+    resolve: { mainFields: ['module', 'main'] },
     external: (id) => id.endsWith('/code-folder.cjs') || (/^[@a-z]/.test(id) && !CONTAINED.test(id)),
     plugins: [licences(`${CHUNKS}/LICENSES.txt`)],
     output: {

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 
 /**
  * A plugin of rolldown that writes a file with the licences of all packages whose code is in the bundle: they require that their
- * texts are kept with the code.
+ * texts are kept with the code. Without such a package there is no file.
  *
  * @param fileName where, in the folder of the output
  */
@@ -19,7 +19,7 @@ export function licences(fileName) {
         .sort()
         .map(licenceOf)
         .join(`\n${'-'.repeat(80)}\n\n`);
-      this.emitFile({ type: 'asset', fileName, source });
+      if (folders.size > 0) this.emitFile({ type: 'asset', fileName, source });
     },
   };
 }
