@@ -1,4 +1,4 @@
-import { Injectable, Logger } from '@nestjs/common';
+import { Logger } from '@nestjs/common';
 import {
   type AuthInfo,
   type CallToolResult,
@@ -17,23 +17,32 @@ import { sessionHeader, TASKS } from './client-facts.js';
 import type { Call, Exchange } from './exchange.js';
 import { isObject } from './json.js';
 import { MANIFEST } from './manifest.cjs';
+import type { McpSettings } from './mcp-options.js';
+import { Origins } from './origins.js';
 import { PushedAnswers } from './pushed-questions.js';
 import { Tasks } from './tasks.js';
-import { AgentTools } from './tools.js';
+import type { AgentTools } from './tools.js';
 import { answerAsWeb } from './web-exchange.js';
 
 /** Answers the messages of clients. Nothing is kept from one message to the next. */
-@Injectable()
 export class AgentServer {
+  /** Whose requests it answers. */
+  readonly origins: Origins;
   readonly #logger = new Logger('Mcp');
+  readonly #calls: Calls;
+  readonly #tasks: Tasks;
+  readonly #answers: PushedAnswers;
   #made: ReturnType<typeof createMcpHandler> | undefined;
 
   constructor(
+    settings: McpSettings,
     private readonly tools: AgentTools,
-    private readonly calls: Calls,
-    private readonly tasks: Tasks,
-    private readonly answers: PushedAnswers,
-  ) {}
+  ) {
+    this.origins = new Origins(settings);
+    this.#tasks = new Tasks(settings, tools);
+    this.#calls = new Calls(settings, tools, this.#tasks);
+    this.#answers = new PushedAnswers(tools);
+  }
 
   /** @throws {QueryError} a response of a client that is not valid */
   async answer(exchange: Exchange): Promise<void> {
@@ -69,9 +78,9 @@ export class AgentServer {
   /** What clients of the version 2025-11-25 send in requests of their own, and belongs to a call. */
   async #takeLegacy(exchange: Exchange, message: Record<string, unknown>): Promise<void> {
     const { method, params } = message;
-    if (method === undefined && message['id'] !== undefined) await this.answers.take(exchange, message);
+    if (method === undefined && message['id'] !== undefined) await this.#answers.take(exchange, message);
     else if (method === 'notifications/cancelled' && isObject(params))
-      await this.calls.cancel(exchange.request, params['requestId']);
+      await this.#calls.cancel(exchange.request, params['requestId']);
   }
 
   #serverOf(exchange: Exchange, era: Call['era']): Server {
@@ -81,14 +90,14 @@ export class AgentServer {
     server.setRequestHandler('tools/list', () => ({ tools: this.tools.all.map(({ shown }) => shown) }));
     server.setRequestHandler('tools/call', ({ params: parameters }, { mcpReq }) =>
       this.#safely(async () => {
-        const result = await this.calls.call({ exchange, era, parameters, mcpReq, server });
+        const result = await this.#calls.call({ exchange, era, parameters, mcpReq, server });
         // The handler may also return what asks, or a task.
         return (
           isCallToolResult(result) ? server.projectCallToolResult(result, undefined) : result
         ) as CallToolResult;
       }).catch((error: Error) => failedResult(error, exchange)),
     );
-    if (era === 'modern') this.tasks.addTo(server, exchange, (method) => this.#safely(method));
+    if (era === 'modern') this.#tasks.addTo(server, exchange, (method) => this.#safely(method));
     return server;
   }
 

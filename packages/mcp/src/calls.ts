@@ -1,5 +1,4 @@
 import { createHash } from 'node:crypto';
-import { Inject, Injectable } from '@nestjs/common';
 import {
   type CallToolResult,
   type InputRequiredResult,
@@ -15,13 +14,13 @@ import { CallLog } from './call-log.js';
 import { callResult, refusedResult } from './call-result.js';
 import { ClientCapabilities, sessionOf } from './client-facts.js';
 import type { Call, Exchange } from './exchange.js';
-import { type McpSettings, OPTIONS } from './mcp-options.js';
+import type { McpSettings } from './mcp-options.js';
 import { pushQuestions } from './pushed-questions.js';
 import { checked, inputRequestsOf, Questions } from './questions.js';
 import { readRun, type Stop } from './read-run.js';
 import { type CallFacts, requestState, runOfState } from './request-state.js';
-import { Tasks } from './tasks.js';
-import { type AgentTool, AgentTools, type FoundRun } from './tools.js';
+import type { Tasks } from './tasks.js';
+import type { AgentTool, AgentTools, FoundRun } from './tools.js';
 
 /** The metadata of a run in which the call of a client of the version 2025-11-25 is. */
 const CALL_KEY = 'mcp.call';
@@ -40,10 +39,9 @@ interface Known {
 }
 
 /** The calls of tools. */
-@Injectable()
 export class Calls {
   constructor(
-    @Inject(OPTIONS) private readonly settings: McpSettings,
+    private readonly settings: McpSettings,
     private readonly tools: AgentTools,
     private readonly tasks: Tasks,
   ) {}

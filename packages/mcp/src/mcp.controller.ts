@@ -3,6 +3,7 @@ import {
   Delete,
   type ExecutionContext,
   Get,
+  Inject,
   Injectable,
   type NestInterceptor,
   Post,
@@ -24,11 +25,11 @@ import {
   SubmitsQueries,
 } from 'nest-agent-query/protocol';
 import { defaultIfEmpty, ignoreElements, type Observable } from 'rxjs';
-import { AgentServer } from './agent-server.js';
+import type { AgentServer } from './agent-server.js';
 import { PLACES } from './arguments.js';
 import { callCursorOf } from './call-cursor.js';
 import { Exchange } from './exchange.js';
-import { Origins } from './origins.js';
+import { type McpSettings, OPTIONS } from './mcp-options.js';
 import { AgentTools } from './tools.js';
 
 /** What JSON-RPC has for a request that is refused before it is understood. */
@@ -96,32 +97,44 @@ function mayCall(request: HostRequest): boolean {
 @StreamsEnvelopes()
 @SubmitsQueries(mayCall)
 export class McpController {
+  #server: AgentServer | undefined;
+
   constructor(
-    private readonly server: AgentServer,
+    @Inject(OPTIONS) private readonly settings: McpSettings,
     private readonly tools: AgentTools,
-    private readonly origins: Origins,
   ) {}
 
   @Post()
   async message(@Req() request: HostRequest, @Res() response: HostResponse): Promise<void> {
-    this.origins.check(request);
+    const server = await this.#serverFor(request);
     const { endpoint } = this.tools.reading(header(request, 'mcp-name'));
-    await endpoint.withBody(request, PLACES, (body) =>
-      this.server.answer(new Exchange(request, response, body)),
-    );
+    await endpoint.withBody(request, PLACES, (body) => server.answer(new Exchange(request, response, body)));
   }
 
   /** Goes on with the stream of a call that was cut. There is no stream besides those of calls. */
   @Get()
   async stream(@Req() request: HostRequest, @Res() response: HostResponse): Promise<void> {
-    this.origins.check(request);
-    await this.server.answer(new Exchange(request, response, undefined, callCursorOf(request)));
+    const server = await this.#serverFor(request);
+    await server.answer(new Exchange(request, response, undefined, callCursorOf(request)));
   }
 
   /** A session ends by itself. */
   @Delete()
   async end(@Req() request: HostRequest, @Res() response: HostResponse): Promise<void> {
-    this.origins.check(request);
-    await this.server.answer(new Exchange(request, response));
+    const server = await this.#serverFor(request);
+    await server.answer(new Exchange(request, response));
+  }
+
+  /**
+   * The server, if it answers a request. It is loaded with the first one: the SDK takes a seventh of the start of a service, and most
+   * services are never asked in this protocol.
+   *
+   * @throws {QueryError} `forbidden`
+   */
+  async #serverFor(request: HostRequest): Promise<AgentServer> {
+    const { AgentServer } = await import('./agent-server.js');
+    this.#server ??= new AgentServer(this.settings, this.tools);
+    this.#server.origins.check(request);
+    return this.#server;
   }
 }

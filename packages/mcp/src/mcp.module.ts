@@ -1,12 +1,7 @@
 import { Controller, type ControllerOptions, type DynamicModule, Module, type Type } from '@nestjs/common';
 import { Endpoints } from 'nest-agent-query/protocol';
-import { AgentServer } from './agent-server.js';
-import { Calls } from './calls.js';
 import { McpController } from './mcp.controller.js';
 import { MEMBERS, type McpOptions, OPTIONS } from './mcp-options.js';
-import { Origins } from './origins.js';
-import { PushedAnswers } from './pushed-questions.js';
-import { Tasks } from './tasks.js';
 import { AgentTools, checkTools } from './tools.js';
 import { refuseUnknown } from 'nest-agent-query/agents';
 
@@ -54,10 +49,7 @@ export class McpModule {
     return {
       module: McpModule,
       controllers: [Reflect.decorate(all, MountedController) as Type],
-      providers: [
-        ...[AgentServer, AgentTools, Calls, Endpoints, Origins, PushedAnswers, Tasks],
-        { provide: OPTIONS, useValue: { ...options, path, tools, ttlMs } },
-      ],
+      providers: [AgentTools, Endpoints, { provide: OPTIONS, useValue: { ...options, path, tools, ttlMs } }],
     };
   }
 }

@@ -1,15 +1,13 @@
-import { Inject, Injectable } from '@nestjs/common';
 import { localhostAllowedHostnames, validateHostHeader } from '@modelcontextprotocol/server';
 import { QueryError } from 'nest-agent-query';
 import { header, type HostRequest, rawRequest } from 'nest-agent-query/protocol';
-import { type McpSettings, OPTIONS } from './mcp-options.js';
+import type { McpSettings } from './mcp-options.js';
 
 const LOOPBACK = /^(?:::ffff:)?127\.|^::1$/;
 
 /** Refuses what the pages of strangers let a browser send. */
-@Injectable()
 export class Origins {
-  constructor(@Inject(OPTIONS) private readonly settings: McpSettings) {}
+  constructor(private readonly settings: McpSettings) {}
 
   /** @throws {QueryError} `forbidden` */
   check(request: HostRequest): void {

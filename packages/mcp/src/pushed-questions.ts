@@ -1,4 +1,3 @@
-import { Injectable } from '@nestjs/common';
 import type { JSONRPCRequest } from '@modelcontextprotocol/server';
 import { QueryError } from 'nest-agent-query';
 import type { CallCursor } from './call-cursor.js';
@@ -6,7 +5,7 @@ import { sessionOf } from './client-facts.js';
 import type { Call, Exchange } from './exchange.js';
 import { isObject } from './json.js';
 import { Questions, type ShownQuestion } from './questions.js';
-import { AgentTools } from './tools.js';
+import type { AgentTools } from './tools.js';
 
 /**
  * Asks the client of a call of the version 2025-11-25, on the response of the call. The id of the request names the run and its
@@ -39,7 +38,6 @@ export async function pushQuestions(
 }
 
 /** Takes the answers of clients of the version 2025-11-25: responses in requests of their own. */
-@Injectable()
 export class PushedAnswers {
   constructor(private readonly tools: AgentTools) {}
 

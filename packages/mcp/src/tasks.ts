@@ -1,4 +1,3 @@
-import { Inject, Injectable } from '@nestjs/common';
 import {
   MissingRequiredClientCapabilityError,
   ProtocolError,
@@ -13,10 +12,10 @@ import { callResult } from './call-result.js';
 import { ClientCapabilities, type Mode, TASKS } from './client-facts.js';
 import type { Exchange } from './exchange.js';
 import { isObject } from './json.js';
-import { type McpSettings, OPTIONS } from './mcp-options.js';
+import type { McpSettings } from './mcp-options.js';
 import { checked, inputRequestsOf, Questions } from './questions.js';
 import { readRun } from './read-run.js';
-import { AgentTools, type FoundRun } from './tools.js';
+import type { AgentTools, FoundRun } from './tools.js';
 
 /** How often clients ask for a task, in milliseconds. */
 const POLL_MS = 1000;
@@ -36,10 +35,9 @@ const NEEDED = `The client must declare the extension ${TASKS} in each request.`
 type Method = (task: FoundRun, context: ServerContext) => Promise<Result>;
 
 /** The tasks of the extension `io.modelcontextprotocol/tasks` (version 2026-07-28): each is a run, and has its id. */
-@Injectable()
 export class Tasks {
   constructor(
-    @Inject(OPTIONS) private readonly settings: McpSettings,
+    private readonly settings: McpSettings,
     private readonly tools: AgentTools,
   ) {}
 
