@@ -13,8 +13,8 @@ const missing = [
     : ['/packages/mcp/test/conformance']),
 ];
 
-/** Suites in Chromium, which `npm test` leaves to `npm run browser`. */
-const IN_BROWSER = '/test/browser/';
+/** Suites that `npm test` leaves to `npm run browser`, for Chromium, and to `npm run adapters`, which has the compiler of TypeScript. */
+const ELSEWHERE = '/test/(browser/|types\\.spec)';
 
 /**
  * Suites that take long, mostly because they wait: several processes on one database, poolers and outages of databases, proxies,
@@ -44,7 +44,7 @@ export default {
   workerIdleMemoryLimit: '700MB',
   roots: ['<rootDir>/src', '<rootDir>/test', '<rootDir>/packages'],
   // The packages of frameworks need what `npm ci` does not install: CONTRIBUTING.md.
-  testPathIgnorePatterns: ['/node_modules/', LONG, IN_BROWSER, ...missing],
+  testPathIgnorePatterns: ['/node_modules/', LONG, ELSEWHERE, ...missing],
   modulePathIgnorePatterns: ['<rootDir>/dist/', '<rootDir>/packages/[^/]+/dist/'],
   testMatch: ['**/*.spec.ts'],
   extensionsToTreatAsEsm: ['.ts'],

@@ -26,56 +26,65 @@ console.log('started ' + process.pid);
 setInterval(() => undefined, 1000);
 `;
 
-describe('npm start', () => {
-  let directory: string;
-  let npm: ChildProcess;
-  let output: string;
+/** A script of npm, in a group of processes of its own, as a shell of a terminal makes it. */
+class NpmScript {
+  readonly npm: ChildProcess;
+  readonly closed: Promise<unknown>;
+  output = '';
 
-  beforeEach(async () => (directory = await mkdtemp(join(tmpdir(), 'npm-start-'))));
-  afterEach(() => rm(directory, { recursive: true }));
-
-  function start(cwd: string, script: string, variables: Record<string, string> = {}): void {
-    output = '';
-    const env = { PATH: process.env['PATH'], HOME: directory, ...variables };
-    // A group of its own, as a shell of a terminal makes it.
-    npm = spawn('npm', ['run', script], { cwd, env, detached: true, stdio: ['ignore', 'pipe', 'pipe'] });
-    for (const stream of [npm.stdout!, npm.stderr!])
-      stream.setEncoding('utf8').on('data', (text: string) => (output += text));
+  constructor(cwd: string, script: string, variables: Record<string, string> = {}) {
+    const env = { PATH: process.env['PATH'], HOME: cwd, ...variables };
+    this.npm = spawn('npm', ['run', script], { cwd, env, detached: true, stdio: ['ignore', 'pipe', 'pipe'] });
+    this.closed = once(this.npm, 'close');
+    for (const stream of [this.npm.stdout!, this.npm.stderr!])
+      stream.setEncoding('utf8').on('data', (text: string) => (this.output += text));
   }
 
-  const isThere = (pid: number) => {
-    try {
-      return process.kill(pid, 0);
-    } catch {
-      return false;
-    }
-  };
+  /** Waits for an output, and returns its first group. */
+  async until(expression: RegExp): Promise<string> {
+    await eventuallyElsewhere(() => expression.test(this.output));
+    return expression.exec(this.output)![1]!;
+  }
+}
 
-  async function endsInOrder(end: () => void): Promise<void> {
+function isThere(pid: number): boolean {
+  try {
+    return process.kill(pid, 0);
+  } catch {
+    return false;
+  }
+}
+
+async function inDirectory(test: (directory: string) => Promise<void>): Promise<void> {
+  const directory = await mkdtemp(join(tmpdir(), 'npm-start-'));
+  await test(directory);
+  await rm(directory, { recursive: true });
+}
+
+const endsService = (end: (npm: ChildProcess) => void) => () =>
+  inDirectory(async (directory) => {
     const agent = join(directory, 'slow.mjs');
     await writeFile(agent, SLOW);
-    start(ROOT, 'start', { AGENT: agent, PORT: '0', LOG_FORMAT: 'text' });
-    await eventuallyElsewhere(() => /listens on (http:\S+)/.test(output));
-    const [, url] = /listens on (http:\S+)/.exec(output)!;
-    const answer = await ask(url!);
+    const variables = {
+      HOME: directory,
+      AGENT: agent,
+      PORT: '0',
+      DATABASE_URL: 'memory:',
+      LOG_FORMAT: 'text',
+    };
+    const script = new NpmScript(ROOT, 'start', variables);
+    const url = await script.until(/listens on (http:\S+)/);
+    const answer = await ask(url);
     await answer.until('one ');
-    // npm may have ended before the answer is read here.
-    const closed = once(npm, 'close');
-    end();
+    end(script.npm);
     expect((await answer.answer()).text).toBe('one two');
-    await closed;
-    await expect(fetch(url!)).rejects.toThrow();
-    expect(output).not.toContain('second signal');
-  }
+    await script.closed;
+    await expect(fetch(url)).rejects.toThrow();
+    expect(script.output).not.toContain('second signal');
+  });
 
-  const OF_CLONE = 'ends the service of a clone in order, and npm after it';
-  it(`${OF_CLONE}: SIGTERM of npm`, () => endsInOrder(() => npm.kill('SIGTERM')));
-  it(`${OF_CLONE}: Ctrl-C of a terminal, which all processes get`, () =>
-    endsInOrder(() => process.kill(-npm.pid!, 'SIGINT')));
-  // npm passes on both signals in the same way, and the service treats them alike.
-  itInLongForm(`${OF_CLONE}: SIGINT of npm`, () => endsInOrder(() => npm.kill('SIGINT')));
-
-  it.each(['start', 'start:prod'])('ends a created application: npm run %s', async (script) => {
+const endsApplication = (name: string) =>
+  inDirectory(async (directory) => {
     const template = join(ROOT, 'packages/create/template/package.json');
     const { scripts } = JSON.parse(await readFile(template, 'utf8')) as { scripts: Record<string, string> };
     await writeFile(
@@ -86,12 +95,30 @@ describe('npm start', () => {
     await mkdir(join(directory, 'node_modules/.bin'), { recursive: true });
     await writeFile(join(directory, 'node_modules/.bin/nest'), '#!/bin/sh\n', { mode: 0o755 });
     await writeFile(join(directory, 'dist/main.js'), PATIENT);
-    start(directory, script);
-    await eventuallyElsewhere(() => /started \d+/.test(output));
-    const pid = Number(/started (\d+)/.exec(output)![1]);
-    npm.kill('SIGTERM');
-    await once(npm, 'close');
-    expect(output).toContain('ends in order');
+    const script = new NpmScript(directory, name);
+    const pid = Number(await script.until(/started (\d+)/));
+    script.npm.kill('SIGTERM');
+    await script.closed;
+    expect(script.output).toContain('ends in order');
     expect(isThere(pid)).toBe(false);
   });
+
+// At once, because each waits for a second more than once.
+describe('npm start', () => {
+  const OF_CLONE = 'ends the service of a clone in order, and npm after it';
+  const interrupted = 'Ctrl-C of a terminal, which all processes get';
+  it.concurrent(
+    `${OF_CLONE}: SIGTERM of npm`,
+    endsService((npm) => npm.kill('SIGTERM')),
+  );
+  it.concurrent(
+    `${OF_CLONE}: ${interrupted}`,
+    endsService(({ pid }) => process.kill(-pid!, 'SIGINT')),
+  );
+  // npm passes on both signals in the same way, and the service treats them alike.
+  itInLongForm(
+    `${OF_CLONE}: SIGINT of npm`,
+    endsService((npm) => npm.kill('SIGINT')),
+  );
+  it.concurrent.each(['start', 'start:prod'])('ends a created application: npm run %s', endsApplication);
 });

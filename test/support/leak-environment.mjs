@@ -9,7 +9,11 @@ const DEADLINE_MS = 10_000;
 /** What the current suite has stored something in. */
 const storages = new Set();
 const { run } = AsyncLocalStorage.prototype;
+/** Before Node 24, each storage in use makes every promise slower. */
 AsyncLocalStorage.prototype.run = function (...parameters) {
+  const [store, callback] = parameters;
+  // By this, Jest says which test has left a rejected promise. Without it, the whole suite fails. It takes 7 % of the time of all tests.
+  if (store?.test || store?.hook) return callback();
   storages.add(this);
   return run.apply(this, parameters);
 };
@@ -49,7 +53,6 @@ export default class LeakEnvironment extends TestEnvironment {
 
   async teardown() {
     this.#check.stop();
-    // Jest has one for each suite, and leaves it. Before Node 24, each of them makes every promise of later suites slower.
     for (const storage of storages) storage.disable();
     storages.clear();
     if (!this.isShared) return super.teardown();

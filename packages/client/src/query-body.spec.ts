@@ -49,17 +49,21 @@ describe('The client, sending a body,', () => {
       });
     const accept: Respond = (request, response) =>
       void request.resume().on('end', () => {
-        isSlow = false;
         response.writeHead(200, { 'Content-Type': 'text/event-stream' });
         response.end(event(1, 'done', DONE));
       });
-    const ignore: Respond = (request) => void request.resume();
     // The body takes longer than a connection may be silent, which is long for what this machine does at once.
     const idleTimeoutMs = 3000;
-    await start([refuse, accept, ignore], { idleTimeoutMs, maxRetries: 1 });
-    expect(await client.ask('x', { files: [file] }).text()).toBe('');
-    const impatient = service!.client({ idleTimeoutMs, maxRetries: 0 });
-    expect(await failureOf(impatient.ask('x', { files: [file] }))).toMatchObject({ code: 'connection_lost' });
+    await start([refuse, accept], { idleTimeoutMs, maxRetries: 1 });
+    const silent = await LiteralService.start([(request) => void request.resume()]);
+    const impatient = silent.client({ idleTimeoutMs, maxRetries: 0 });
+    const [answer, failure] = await Promise.all([
+      client.ask('x', { files: [file] }).text(),
+      failureOf(impatient.ask('x', { files: [new Uint8Array(9)] })),
+    ]);
+    await silent.stop();
+    expect(answer).toBe('');
+    expect(failure).toMatchObject({ code: 'connection_lost' });
   });
 
   it('leaves nothing at the signal of the caller once the body was read, has failed or was left', async () => {
