@@ -103,15 +103,14 @@ const endsApplication = (name: string) =>
     expect(isThere(pid)).toBe(false);
   });
 
-// At once, because each waits for a second more than once.
 describe('npm start', () => {
   const OF_CLONE = 'ends the service of a clone in order, and npm after it';
   const interrupted = 'Ctrl-C of a terminal, which all processes get';
-  it.concurrent(
+  it(
     `${OF_CLONE}: SIGTERM of npm`,
     endsService((npm) => npm.kill('SIGTERM')),
   );
-  it.concurrent(
+  it(
     `${OF_CLONE}: ${interrupted}`,
     endsService(({ pid }) => process.kill(-pid!, 'SIGINT')),
   );
@@ -120,5 +119,6 @@ describe('npm start', () => {
     `${OF_CLONE}: SIGINT of npm`,
     endsService((npm) => npm.kill('SIGINT')),
   );
+  // At once, because each waits for a second. Those of the clone are not: each may build it.
   it.concurrent.each(['start', 'start:prod'])('ends a created application: npm run %s', endsApplication);
 });
