@@ -117,6 +117,13 @@ describe('A request', () => {
       );
     });
 
+    it('has all digits of a sum also in Parquet', async () => {
+      const ids = filePart('ids.csv', 'id\n9223372036854775807\n9223372036854775806\n');
+      const [sum] = await filesOf(handler, 'select sum(id) as sum from ids as parquet', ids);
+      const again = filePart('again.parquet', sum!.content);
+      expect(await ask('select sum from again', again)).toContain('18446744073709551613');
+    });
+
     it('says in its text what is in a file of its answer', async () => {
       expect(await ask('orders as csv', ORDERS)).toContain(
         '`orders.csv` has 30 rows of 3 columns, 408 bytes. It begins:\n\n| `id`',

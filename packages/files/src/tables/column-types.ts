@@ -1,11 +1,15 @@
+import type { JsonValue } from './engine.js';
 import { READINGS } from './readings.js';
-import type { Reading } from './readings.js';
+import type { Reading } from './reading.js';
 
 /** What stands for a missing value in a column of numbers, dates or similar. In a column of texts it is a text: `NA` is Namibia. */
 const MARKERS = new Set(['na', 'n/a', '#n/a', 'null', 'nan', 'none', '-']);
-const MARKERS_IN_SQL = `(${[...MARKERS].map((marker) => `'${marker}'`).join(', ')})`;
-/** Rows that show which types are worth a look at all rows. */
+const MARKERS_IN_SQL = `[${[...MARKERS].map((marker) => `'${marker}'`).join(', ')}]`;
+/** Rows that show which types are worth a look at all rows, and characters of a cell: a longer one is a text. */
 const SAMPLE = 1000;
+const LONGEST = 100;
+/** Columns that a statement is about: the engine takes memory for each expression. */
+const COLUMNS_AT_ONCE = 10;
 
 /** The type of a column. */
 export interface ColumnType {
@@ -16,15 +20,19 @@ export interface ColumnType {
   markers: number;
 }
 
-/** Executes a statement and returns its only row. */
-type SelectRow = (sql: string) => Promise<unknown[]>;
+/** Executes a statement and returns its rows, up to a limit. */
+type SelectRows = (sql: string, limit: number) => Promise<JsonValue[][]>;
 
 /** The type of a column of texts that is in memory. @param cells without white space around */
 export function columnType(cells: string[]): ColumnType {
   const present = cells.filter((cell) => cell !== '');
   const values = present.filter((cell) => !isMarker(cell));
-  const readings = READINGS.filter(({ read }) => values.every((value) => read(value) !== undefined));
-  return typeOf({ present: present.length, markers: present.length - values.length, readings });
+  const markers = present.length - values.length;
+  if (values.length === 0) return withoutValues(present.length);
+  const areRead = ({ read }: Reading) => values.every((value) => read(value) !== undefined);
+  const reading = READINGS.find(areRead);
+  if (!reading) return TEXT;
+  return reading.rival && areRead(reading.rival) ? UNCERTAIN : { label: reading.label, reading, markers };
 }
 
 /** Whether a cell without white space around stands for a missing value. */
@@ -38,69 +46,100 @@ export function isMarker(cell: string): boolean {
  *
  * @param columns names in SQL
  * @param from the rows, in SQL: a table with its condition
- * @param rows how many they are
  */
 export async function columnTypes(
   columns: string[],
   from: string,
-  rows: number,
-  row: SelectRow,
+  select: SelectRows,
 ): Promise<ColumnType[]> {
-  const all = columns.map(() => READINGS);
-  const possible = await possibleReadings(columns, `(from ${from} limit ${SAMPLE})`, all, row);
-  if (rows <= SAMPLE) return possible.map(typeOf);
-  const candidates = possible.map(({ readings }) => readings);
-  return (await possibleReadings(columns, `(from ${from})`, candidates, row)).map(typeOf);
+  const types: ColumnType[] = [];
+  for (let start = 0; start < columns.length; start += COLUMNS_AT_ONCE) {
+    types.push(...(await typesOf(columns.slice(start, start + COLUMNS_AT_ONCE), from, select)));
+  }
+  return types;
 }
 
 /** The values of a column in SQL. @param column its name in SQL */
 export function valueOf(column: string, { reading }: ColumnType): string {
   const v = `trim(${column})`;
   return reading
-    ? `case when ${v} <> '' and lower(${v}) not in ${MARKERS_IN_SQL} then ${reading.value(v)} end`
+    ? `case when ${v} <> '' and not ${isMarked(v)} then ${reading.value(v)} end`
     : `case when ${v} <> '' then ${column} end`;
 }
 
-interface Possible {
-  present: number;
+/** A column whose type is not known yet. */
+interface OpenColumn {
+  at: number;
+  /** The number of readings that were tried. */
+  tried: number;
+  /** Cells of the first rows that have a value, without white space around. */
+  sample: string[];
   markers: number;
-  readings: Reading[];
 }
 
-async function possibleReadings(
-  columns: string[],
-  from: string,
-  candidates: Reading[][],
-  row: SelectRow,
-): Promise<Possible[]> {
-  const cells = columns.map((column, index) => `trim(${column}) as v${index}`);
-  const figures = columns.flatMap((_, index) => {
-    const v = `v${index}`;
-    const isMarked = `lower(${v}) in ${MARKERS_IN_SQL}`;
-    return [
-      `count(*) filter (${v} <> '')`,
-      `count(*) filter (${isMarked})`,
-      ...candidates[index]!.map(
-        ({ test }) => `count(*) filter (${v} <> '' and not ${isMarked} and not coalesce(${test(v)}, false))`,
-      ),
-    ];
+async function typesOf(columns: string[], from: string, select: SelectRows): Promise<ColumnType[]> {
+  const cells = columns.map((column) => `left(trim(${column}), ${LONGEST})`);
+  const first = await select(`select ${cells.join(', ')} from ${from} limit ${SAMPLE}`, SAMPLE);
+  const count = async (conditions: string[]) => {
+    const trimmed = columns.map((column, index) => `trim(${column}) as v${index}`);
+    // It takes less memory than `count(*) filter`.
+    const counts = conditions.map((condition) => `sum(case when ${condition} then 1 else 0 end)`);
+    const [row] = await select(
+      `select ${counts.join(', ')} from (select ${trimmed.join(', ')} from ${from})`,
+      1,
+    );
+    return row!.map(Number);
+  };
+  const all = await count([
+    ...columns.map((_, at) => `v${at} <> ''`),
+    ...columns.map((_, at) => isMarked(`v${at}`)),
+  ]);
+  const [present, markers] = [all.slice(0, columns.length), all.slice(columns.length)];
+  const types = present.map((cells, at) => (cells === markers[at] ? withoutValues(cells) : TEXT));
+  let open = columns.flatMap((_, at): OpenColumn[] => {
+    if (present[at] === markers[at]) return [];
+    const sample = first.map((row) => (row[at] ?? '') as string);
+    const values = sample.filter((cell) => cell !== '' && !isMarker(cell));
+    return [{ at, tried: 0, sample: values, markers: markers[at]! }];
   });
-  const counts = (
-    await row(`select ${figures.join(', ')} from (select ${cells.join(', ')} from ${from})`)
-  ).map(Number);
-  return columns.map((_, index) => {
-    const [present = 0, markers = 0, ...failures] = counts.splice(0, candidates[index]!.length + 2);
-    return { present, markers, readings: candidates[index]!.filter((_, at) => failures[at] === 0) };
-  });
-}
-
-function typeOf({ present, markers, readings }: Possible): ColumnType {
-  const text = { reading: undefined, markers: 0 };
-  if (present === 0) return { label: 'empty', ...text };
-  const [first] = readings;
-  if (!first || present === markers) return { label: 'text', ...text };
-  if (first.label === 'date (day first)' && readings.some(({ label }) => label === 'date (month first)')) {
-    return { label: 'text (dates; which number is the day is not certain)', ...text };
+  while ((open = open.filter(nextReading)).length > 0) {
+    const failures = await count(open.flatMap(({ at, tried }) => testsOf(READINGS[tried]!, `v${at}`)));
+    for (const { at, tried, markers } of open) {
+      const reading = READINGS[tried]!;
+      const [failed, rivalFailed] = failures.splice(0, reading.rival ? 2 : 1);
+      if (failed === 0)
+        types[at] = rivalFailed === 0 ? UNCERTAIN : { label: reading.label, reading, markers };
+    }
+    open = open.filter(({ at }) => types[at] === TEXT);
+    for (const column of open) column.tried += 1;
   }
-  return { label: first.label, reading: first, markers };
+  return types;
+}
+
+/** Goes on to the next reading that the first rows allow. @returns whether there is one */
+function nextReading(column: OpenColumn): boolean {
+  const isAllowed = ({ read }: Reading) => column.sample.every((cell) => read(cell) !== undefined);
+  while (column.tried < READINGS.length && !isAllowed(READINGS[column.tried]!)) column.tried += 1;
+  return column.tried < READINGS.length;
+}
+
+/** Whether a cell has a value that a reading and its rival do not read. */
+function testsOf(reading: Reading, v: string): string[] {
+  const tests = [reading, ...(reading.rival ? [reading.rival] : [])];
+  return tests.map(({ test }) => `${v} <> '' and not ${isMarked(v)} and not coalesce(${test(v)}, false)`);
+}
+
+/** The engine would make a join of `in`, which takes about a MiB for each column of a table. */
+function isMarked(v: string): string {
+  return `list_contains(${MARKERS_IN_SQL}, lower(${v}))`;
+}
+
+const TEXT: ColumnType = { label: 'text', reading: undefined, markers: 0 };
+const UNCERTAIN: ColumnType = {
+  ...TEXT,
+  label: 'text (dates; which number is the day is not certain)',
+};
+
+function withoutValues(present: number): ColumnType {
+  return present === 0 ? { ...TEXT, label: 'empty' } : TEXT;
 }

@@ -52,7 +52,7 @@ async function* rowsOf(path: string, table: string, file: FileSource): TextRows 
   const database = await open(path);
   try {
     let count = 0;
-    for (const row of selectAll(database, table).raw().iterate() as Iterable<SqliteValue[]>) {
+    for (const row of selectAll(database, table).safeIntegers().raw().iterate() as Iterable<SqliteValue[]>) {
       count += 1;
       if (count % ROWS_PER_CHECK === 0) file.checkTime();
       yield row.map(textOf);

@@ -5,6 +5,8 @@ import { showValue } from './result-forms.js';
 import { FREQUENT, isNamed, isNested, isNumber, isTime } from './table.js';
 import type { Column, ColumnFigures, Table } from './table.js';
 
+/** Columns that a statement is about: the engine takes memory for each expression. */
+const COLUMNS_AT_ONCE = 10;
 /** Rows up to which the different values of all columns are counted in one pass: more take too much memory. */
 const ONE_PASS = 100_000;
 /** Rows from which different values are estimated where they are many. */
@@ -49,7 +51,9 @@ export class EngineTable implements Table {
 
   async figures(columns: number): Promise<ColumnFigures[]> {
     const shown = this.columns.slice(0, columns);
-    const simple = await this.#simpleFigures(shown);
+    const simple: JsonValue[] = [];
+    for (let start = 0; start < shown.length; start += COLUMNS_AT_ONCE)
+      simple.push(...(await this.#simpleFigures(shown.slice(start, start + COLUMNS_AT_ONCE))));
     const figures: ColumnFigures[] = [];
     for (const [index, column] of shown.entries()) {
       const [missing, estimate, min, max, mean] = simple.slice(index * 5, index * 5 + 5);

@@ -1,5 +1,5 @@
 import { performance } from 'node:perf_hooks';
-import type { DuckDBConnection, DuckDBInstance } from '@duckdb/node-api';
+import type { DuckDBConnection, DuckDBInstance, DuckDBType, DuckDBValueConverter } from '@duckdb/node-api';
 import type { FilesLimits } from '../files-limits.js';
 import { secondsOf } from '../requested-file.js';
 import { UnreadableFile } from '../unreadable-file.js';
@@ -10,6 +10,13 @@ export type JsonValue = string | number | boolean | null | JsonValue[] | { [key:
 
 /** Milliseconds between two checks whether the time of a request is over. */
 const TIME_CHECK_MS = 50;
+
+/** Digits of which a double always keeps each. */
+const EXACT_DIGITS = 15;
+
+/** The part that the engine has of the memory of a process: the library itself takes about a third. */
+const OF_PROCESS = 0.4;
+const OF_MANY_COLUMNS = 0.8;
 
 /** How many seconds a request may take, and when it has begun, as `performance.now()` says. */
 export interface TimeLimit {
@@ -33,6 +40,7 @@ export class TableEngine {
   private constructor(
     private readonly instance: DuckDBInstance,
     readonly connection: DuckDBConnection,
+    private readonly memoryMiB: number,
   ) {}
 
   /** @param paths the files that may be read */
@@ -42,8 +50,7 @@ export class TableEngine {
     const instance = await DuckDBInstance.create(path, {
       // The process has one file at a time, and other processes have others.
       threads: '1',
-      // The library itself takes about a third of what the process may take.
-      memory_limit: `${Math.ceil(limits.memoryMiB / 2.5)}MiB`,
+      memory_limit: limitOf(limits.memoryMiB, OF_PROCESS),
       max_temp_directory_size: `${Math.ceil(limits.expandedMiB)}MiB`,
       temp_directory: `${path}.spill`,
       // The settings would have the home directory of the user.
@@ -53,7 +60,7 @@ export class TableEngine {
       autoinstall_known_extensions: 'false',
       autoload_known_extensions: 'false',
     });
-    const engine = new TableEngine(instance, await instance.connect());
+    const engine = new TableEngine(instance, await instance.connect(), limits.memoryMiB);
     await engine.run(`set TimeZone = 'UTC'`);
     await engine.run(`set allowed_paths = [${paths.map(literal).join(', ')}]`);
     await engine.run('set enable_external_access = false');
@@ -68,6 +75,13 @@ export class TableEngine {
 
   async run(sql: string): Promise<void> {
     await this.connection.run(sql);
+  }
+
+  /** Executes a statement on very many columns. The engine counts memory for each that it never writes to. */
+  async runOnManyColumns(sql: string): Promise<void> {
+    await this.run(`set memory_limit = '${limitOf(this.memoryMiB, OF_MANY_COLUMNS)}'`);
+    await this.run(sql);
+    await this.run(`set memory_limit = '${limitOf(this.memoryMiB, OF_PROCESS)}'`);
   }
 
   /**
@@ -98,17 +112,15 @@ export class TableEngine {
   /** The first rows of a result; the others are not computed if that can be avoided. */
   async select(sql: string, limit: number): Promise<Result> {
     const { JsonDuckDBValueConverter } = await import('@duckdb/node-api');
+    const convert: DuckDBValueConverter<JsonValue> = (value, type, inner) =>
+      numberOf(JsonDuckDBValueConverter(value, type, inner), type);
     const result = await this.connection.stream(sql);
     const columns = result.deduplicatedColumnNames();
-    const types = result.columnTypes().map(String);
     const rows: JsonValue[][] = [];
     while (rows.length <= limit) {
       const chunk = await result.fetchChunk();
       if (!chunk || chunk.rowCount === 0) break;
-      const values = chunk.convertRows(JsonDuckDBValueConverter) as JsonValue[][];
-      for (const row of values.slice(0, limit + 1 - rows.length)) {
-        rows.push(row.map((value, index) => numberOf(value, types[index]!)));
-      }
+      rows.push(...chunk.convertRows(convert).slice(0, limit + 1 - rows.length));
     }
     return { columns, rows: rows.slice(0, limit), isCut: rows.length > limit };
   }
@@ -124,11 +136,17 @@ export class TableEngine {
   }
 }
 
-/** The library gives large integers and decimals as texts. */
-function numberOf(value: JsonValue, type: string): JsonValue {
-  if (typeof value !== 'string' || !/^(U?BIGINT$|U?HUGEINT$|DECIMAL)/.test(type)) return value;
-  const number = Number(value);
-  return Number.isSafeInteger(number) || type.startsWith('DECIMAL') ? number : value;
+function limitOf(memoryMiB: number, part: number): string {
+  return `${Math.ceil(memoryMiB * part)}MiB`;
+}
+
+/** The library gives large integers and decimals as texts. They stay texts if a number would lose digits. */
+function numberOf(value: JsonValue, type: DuckDBType): JsonValue {
+  if (typeof value !== 'string' || !/^(U?BIGINT$|U?HUGEINT$|DECIMAL)/.test(String(type))) return value;
+  const text = value.includes('.') ? value.replace(/\.?0+$/, '') : value;
+  return text.replace(/\D/g, '').length <= EXACT_DIGITS || String(Number(text)) === text
+    ? Number(text)
+    : text;
 }
 
 /** A text in SQL. */

@@ -55,11 +55,8 @@ export async function exportResult(
 ): Promise<{ file: WrittenFile; text: string }> {
   await checkTexts(engine, hidden);
   const { mimeType, options } = FORMS[form];
-  await withinSize(
-    engine,
-    path,
-    `copy ${identifier(RESULT)} to ${literal(path)} (${options}, use_tmp_file false)`,
-  );
+  const rowsOf = form === 'parquet' ? await withoutHugeIntegers(engine) : `from ${identifier(RESULT)}`;
+  await withinSize(engine, path, `copy (${rowsOf}) to ${literal(path)} (${options}, use_tmp_file false)`);
   const first = await engine.select(`from ${identifier(RESULT)}`, SHOWN_ROWS);
   const [rows] = await engine.row(`select count(*) from ${identifier(RESULT)}`);
   const { size } = await stat(path);
@@ -100,6 +97,17 @@ async function checkTexts(engine: TableEngine, hidden: string): Promise<void> {
   const [found] = await engine.row(`select count(*) from ${identifier(RESULT)} where ${has.join(' or ')}`);
   if (found !== 0)
     throw new UnreadableFile('What the engine says about itself is no file: ask without `as`.');
+}
+
+/** The rows of the result. Parquet has no integers of 128 bits, such as sums are: the engine would write doubles. */
+async function withoutHugeIntegers(engine: TableEngine): Promise<string> {
+  const { rows } = await engine.select(`describe ${identifier(RESULT)}`, Infinity);
+  const exact = rows
+    .filter(([, type]) => type === 'HUGEINT')
+    .map(([column]) => identifier(column as string))
+    .map((column) => `cast(${column} as decimal(38, 0)) as ${column}`);
+  const replaced = exact.length > 0 ? ` replace (${exact.join(', ')})` : '';
+  return `select *${replaced} from ${identifier(RESULT)}`;
 }
 
 async function withinSize(engine: TableEngine, path: string, sql: string): Promise<void> {

@@ -4,11 +4,13 @@ import { EngineTable } from './engine-table.js';
 import { identifier, literal } from './engine.js';
 import type { TableEngine } from './engine.js';
 import { hasHeader } from './header.js';
-import { checkWidth, columnNames, FIRST_ROWS, markerNote, TYPED } from './table.js';
+import { checkWidth, columnNames, FIRST_ROWS, markerNote, MAX_COLUMNS } from './table.js';
 import type { DelimitedTable, WrittenTable } from './table-source.js';
 
 /** Bytes of a row. The engine reads with sixteen times as much memory. */
 const LONGEST_ROW = 1024 * 1024;
+/** Columns from which the engine needs more memory to read them at once. */
+const MANY_COLUMNS = 400;
 /** Rows that were left out, and are named. */
 const NAMED_ROWS = 5;
 
@@ -36,7 +38,7 @@ async function importTyped(
 
 /** A table or a view of the engine whose columns have types already. @param notes sentences about the file as it was read */
 export async function typedTable(engine: TableEngine, name: string, notes: string[]): Promise<EngineTable> {
-  const described = await engine.select(`describe ${identifier(name)}`, TYPED);
+  const described = await engine.select(`describe ${identifier(name)}`, MAX_COLUMNS);
   const columns = described.rows.map(([column, type]) => ({
     name: column as string,
     type: typeInWords(type as string),
@@ -71,11 +73,10 @@ async function importDelimited(
 
   const names = columnNames(table.names ?? (isHeader ? rowTexts[0]! : []), table.width);
   const [rows] = await engine.row(`select count(*) from ${from}`);
-  const select = (sql: string) => engine.row(sql);
-  const types = await columnTypes(cells.slice(0, TYPED), from, Number(rows), select);
+  const select = async (sql: string, limit: number) => (await engine.select(sql, limit)).rows;
+  const types = await columnTypes(cells, from, select);
   const values = cells.map((cell, index) => {
-    const type = types[index];
-    return `${type ? valueOf(cell, type) : cell} as ${identifier(names[index]!)}`;
+    return `${valueOf(cell, types[index]!)} as ${identifier(names[index]!)}`;
   });
   await engine.run(`create view ${identifier(name)} as select ${values.join(', ')} from ${from}`);
 
@@ -83,7 +84,7 @@ async function importDelimited(
   const markers = types.reduce((sum, type) => sum + type.markers, 0);
   return new EngineTable(engine, name, {
     rows: Number(rows),
-    columns: names.map((column, index) => ({ name: column, type: types[index]?.label ?? 'text' })),
+    columns: names.map((column, index) => ({ name: column, type: types[index]!.label })),
     hasHeader: table.names === undefined ? isHeader : undefined,
     text: encoding && { delimiter, encoding },
     notes: [...table.notes, ...leftOut, ...markerNote(markers)],
@@ -93,8 +94,9 @@ async function importDelimited(
 /** Reads the cells as texts. @returns sentences about the rows that were left out */
 async function readText(engine: TableEngine, source: string, table: DelimitedTable): Promise<string[]> {
   const columns = Array.from({ length: table.width }, (_, index) => `c${index}: 'VARCHAR'`);
+  const run = (sql: string) => (table.width > MANY_COLUMNS ? engine.runOnManyColumns(sql) : engine.run(sql));
   const read = (options: string) =>
-    engine.run(
+    run(
       `create or replace table ${source} as from read_csv(${literal(table.path)}, auto_detect = false, header = false, ` +
         `delim = ${literal(table.delimiter)}, columns = {${columns.join(', ')}}, new_line = '\\n', ` +
         `null_padding = true, allow_quoted_nulls = false, parallel = false, max_line_size = ${LONGEST_ROW}, ${options})`,

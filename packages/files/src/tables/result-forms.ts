@@ -58,12 +58,13 @@ export function showCell(value: JsonValue, length: number): string {
 
 /**
  * A number with the digits that say something: all of it, or six significant digits where it has more than eleven, and two
- * decimals from 1000 on. A sum such as `0.30000000000000004` has fewer once it is rounded to twelve.
+ * decimals from 1000 on. A sum such as `0.30000000000000004` has fewer once it is rounded to fifteen, which a double always keeps.
  */
 export function showNumber(value: number): string {
-  const exact = Number.isFinite(value) && !Number.isInteger(value) ? Number(value.toPrecision(12)) : value;
-  const digits = String(exact).replace(/e.*/, '').replace(/\D/g, '').replace(/^0+/, '').length;
-  return Number.isInteger(exact) || digits <= 11 ? String(exact) : rounded(exact);
+  if (Number.isInteger(value)) return String(value);
+  const short = String(Number(value.toPrecision(15)));
+  const digits = short.replace(/e.*/, '').replace(/\D/g, '').replace(/^0+/, '').length;
+  return digits <= 11 ? short : rounded(value);
 }
 
 /** Six significant digits, or two decimals from 1000 on. */

@@ -39,6 +39,22 @@ const KINDS: fc.Arbitrary<string>[] = [
   joined(ISO_DATE, pick('T', ' '), CLOCK, fc.oneof(pick(''), joined(SECONDS, OFFSET))),
   fc.tuple(DAY_FIRST, pick('/', '.', '-')).map(([date, mark]) => date.join(mark)),
   fc.tuple(MONTH_FIRST, pick('/', '-')).map(([date, mark]) => date.join(mark)),
+  joined(pick('', '-', '+'), pick('$', '€', '$ ', '£'), SMALL, pick('', ',234', '234'), pick('', '.5')),
+  joined(pick('', '-'), SMALL, pick('', '.234'), pick('', ',25'), pick('€', '\u00a0€', ' $')),
+  joined(pick('', '-'), SMALL, pick('.5', '', ',5'), pick('%', ' %')),
+  joined(pick('(', ''), SMALL, pick(',234', '.5'), pick(')', '')),
+  joined(SIGN, SMALL, pick(' 234', '\u00a0234', '\u202f234', ''), pick('', ',5')),
+  joined(SMALL, pick("'234", '’234', ''), pick('', '.5')),
+  joined(YEAR, pick('/1/', '/12/', '/02/'), SMALL, pick('', ' 9:05', ' 23:59:59')),
+  joined(
+    SMALL,
+    pick('-Jan-', ' May ', '-December-', ' Feb-', '-Sep '),
+    YEAR,
+    pick('', ' 12:05 AM', ' 1:59pm'),
+  ),
+  joined(pick('Jan ', 'May ', 'December '), SMALL, pick(' ', ', '), YEAR, pick('', ' 13:05', ' 9:05:59 PM')),
+  joined(SMALL, pick('/'), SMALL, pick('/'), YEAR, pick('', ' 9:05', ' 11:59 PM')),
+  joined(pick('9', '09', '23', '0'), pick(':'), pick('00', '59'), pick('', ':59', ':00.5', ':00.120')),
   pick('a', 'B', 'é', 'İ', 'ſ', 'x y', '\u{10000}', '\uffff', 'a\tb', "it's", '#'),
   fc.string({ unit: 'grapheme', maxLength: 6 }),
 ];
@@ -46,6 +62,8 @@ const KINDS: fc.Arbitrary<string>[] = [
 const ODD = pick(
   ...['00', '007', '1234567890123456', '-999999999999999999', '1e400', '-0', '1,23', '1.23,4', '.', '+'],
   ...['2024-02-30', '2023-02-29', '2024-13-01', '0000-01-01', '9999-12-31', '2024-1-1', '1.2.3', '03/04/24'],
+  ...['+4930123456', '9223372036854775808', '12345678901234567.89', '$', '5%%', '1 23', '(5', '24:00', '9:5'],
+  ...['2024/02/30', '31-Apr-2024', '3/25/2024 13:05 PM', '3/25/2024 0:05 AM', 'Sept 1 2024', 'may 1 2024'],
   ...['2024-01-01T24:00', '2024-01-01T24:30', '2024-01-01T10:60', '2024-01-01T10:00:60', '2024-01-01T10:00Z'],
   ...['0000-01-01T00:00:00+01:00', '9999-12-31T24:00', '2024-01-01T10:00:00+15:00', '2024-01-01T10:00:00+2'],
   ...[

@@ -13,13 +13,11 @@ import {
   isNumber,
   isTime,
   markerNote,
-  TYPED,
 } from './table.js';
 import type { Column, ColumnFigures, Table } from './table.js';
 
 /** White space around a cell: what the engine takes for it. */
 const AROUND = /^\p{Zs}+|(?<!\p{Zs})\p{Zs}+$/gu;
-const TEXT: ColumnType = { label: 'text', reading: undefined, markers: 0 };
 
 /**
  * A table that is described without the engine, which takes some 60 ms for each table, however small it is. What is said about
@@ -41,9 +39,7 @@ export class SmallTable implements Table {
   ) {
     this.rows = cells.length;
     this.hasHeader = isHeader;
-    this.#types = names.map((_, index) =>
-      index < TYPED ? columnType(cells.map((row) => row[index]!.replace(AROUND, ''))) : TEXT,
-    );
+    this.#types = names.map((_, index) => columnType(cells.map((row) => row[index]!.replace(AROUND, ''))));
     this.columns = names.map((name, index) => ({ name, type: this.#types[index]!.label }));
     this.notes = [...notes, ...markerNote(this.#types.reduce((sum, { markers }) => sum + markers, 0))];
   }

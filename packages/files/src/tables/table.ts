@@ -43,12 +43,10 @@ export interface ColumnFigures {
 
 /** Frequent values of a column. */
 export const FREQUENT = 3;
-/** Columns that have a type; further ones are texts. */
-export const TYPED = 200;
 /** Rows that decide whether the first one names the columns. */
 export const FIRST_ROWS = 50;
 /** Columns of a table: the engine keeps some of each in memory. */
-const MAX_COLUMNS = 1000;
+export const MAX_COLUMNS = 1000;
 /** Characters of the name of a column. */
 const LONGEST_NAME = 200;
 

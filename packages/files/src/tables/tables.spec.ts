@@ -140,6 +140,13 @@ describe('Tables', () => {
     }
   });
 
+  it('show the numbers inside of objects and lists of JSON as numbers', async () => {
+    const text = `[{"temp":{"high":62,"id":12345678901234567},"list":[1,2]}]`;
+    const answer = await describeOne('a.json', text);
+    expect(answer).toContain('`{"high":62,"id":"12345678901234567"}`');
+    expect(answer).toContain('`[1,2]`');
+  });
+
   it('are read from gzip', async () => {
     const answer = await describeOne('a.csv.gz', gzipSync('a,b\n1,x\n2,y\n'));
     expect(answer).toContain('As a table: 2 rows of 2 columns.');
@@ -157,6 +164,18 @@ describe('Tables', () => {
     expect(answer).toContain('Table `people`: 2 rows of 3 columns.');
     expect(answer).toContain('| `born` | date | 1 | 1 | `1815-12-10` |');
     expect(answer).toContain('| 1.5 | `(2 bytes)` |');
+  });
+
+  it('are read from SQLite with all digits of integers', async () => {
+    const path = join(folder, 'ids.db');
+    const database = new Database(path);
+    database.exec(`create table users (id integer, score real);
+      insert into users values (1234567890123456789, 0.5), (1234567890123456790, 3);`);
+    database.close();
+    const answer = await describeOne('ids.db', await readFile(path));
+    expect(answer).toContain('| `1234567890123456789` | 0.5 |');
+    expect(answer).toContain('| `id` | integer | 0 | 2 | `1234567890123456789` | `1234567890123456790` |');
+    expect(answer).toContain('| `score` | number | 0 | 2 | `0.5` | `3` |');
   });
 
   it('are read from SQLite beside tables of modules and functions that are not here', async () => {
