@@ -12,6 +12,9 @@ describe('The dialect of delimited text', () => {
     ['SEP=:\na:b\n1:2\n', ':', 1, 2],
     ['# made, by, x\n#\na,b\n1,2\n', ',', 2, 2],
     ['Report\n\na,b,c\n1,2,3\n4,5,6\n', ',', 2, 3],
+    ['"Order\nNo.",Amount\n1,2\n3,4\n', ',', 0, 2],
+    ['Report\n\n"Order\nNo.",Amount\n1,2\n3,4\n', ',', 2, 2],
+    ['"A title\nof two lines"\n"Order\nNo.",Amount\n1,2\n3,4\n', ',', 2, 2],
     ['a,b\n1,2\n1,2,3\n4\n5,6\n', ',', 0, 3],
     ['a,b\n"1,2;3;4","x\ny"\n', ',', 0, 2],
   ])('of %j', (text, delimiter, skipped, width) => {

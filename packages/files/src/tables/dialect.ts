@@ -130,10 +130,13 @@ function commentLines(text: string): number {
   return Math.max(0, count);
 }
 
-/** Lines with one cell before a table of several columns that is regular from there on. */
+/** Lines with one cell before a table of several columns that is regular from there on. A row may have several lines. */
 function titleLines(text: string, delimiter: string): number {
   const lines = text.split('\n', PREAMBLE);
-  const first = lines.findIndex((line) => (splitRows(line, delimiter, 1)[0]?.length ?? 0) > 1);
+  const first = lines.findIndex((line, at) => {
+    const [row] = line === '' ? [] : splitRows(withoutLines(text, at), delimiter, 1);
+    return row !== undefined && row.length > 1;
+  });
   if (first <= 0) return 0;
   const widths = splitRows(withoutLines(text, first), delimiter, ROWS).map(({ length }) => length);
   return widths.length > 1 && widths.filter((width) => width === widths[0]).length > widths.length / 2
