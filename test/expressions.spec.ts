@@ -3,7 +3,7 @@ import { fileName } from '../packages/adapters/src/names.js';
 import { textKindOf } from '../packages/files/src/formats/text-kind.js';
 import { block } from '../packages/files/src/markdown.js';
 import { parseRequest } from '../packages/files/src/request.js';
-import { hasHeader } from '../packages/files/src/tables/header.js';
+import { beginningOf, endingOf } from '../packages/files/src/tables/header.js';
 import { READINGS } from '../packages/files/src/tables/readings.js';
 import { SmallTable } from '../packages/files/src/tables/small-table.js';
 import { tableName } from '../packages/files/src/tables/table-names.js';
@@ -44,7 +44,8 @@ const READERS: Record<string, [read: (text: string) => unknown, ...words: string
   'the name of a table': [(text) => tableName(text, text, new Set()), '_', '.'],
   'a cell of a table': [
     (text) => [
-      hasHeader([[text], ['1']]),
+      beginningOf([[text], ['1']]),
+      endingOf([[text, '1']]),
       READINGS.map(({ read }) => read(text)),
       SmallTable.of([[text]], 1, undefined, [], undefined),
     ],

@@ -1,5 +1,5 @@
 import { dialectOf, splitRows } from './dialect.js';
-import { hasHeader } from './header.js';
+import { beginningOf } from './header.js';
 
 describe('The dialect of delimited text', () => {
   it.each([
@@ -43,7 +43,18 @@ describe('The first row', () => {
     ['ada,12\ngrace,13\n', false],
     ['true,x\nfalse,y\n', false],
     [',,a\n1,2,3\n', false],
+    ['No,Name,Amount\n1,Ada,10\n2,Grace,20\n', true],
+    ['Question,Yes,No\nTea?,10,20\n', true],
+    ['Name,Age,25%,50%,75%\nAda,36,1.5,2.5,3.5\n', true],
+    ['id,0,1,2\n5,0.5,0.25,0.75\n', true],
+    [',0,1\n0,5,6\n1,7,8\n', true],
+    ['at,08:00,09:00\nTurku,5,6\n', true],
+    ['true,x,1\nfalse,y,2\n', false],
+    ['NA,12,5\n3,13,6\n', false],
+    ['25%,x\n30%,y\n', false],
+    ['ada,08:00\ngrace,09:00\n', false],
+    ['1999,1\n3,2\n7,5\n', false],
   ])('of %j names the columns: %j', (text, expected) => {
-    expect(hasHeader(splitRows(text, ',', 10))).toBe(expected);
+    expect(beginningOf(splitRows(text, ',', 10)).names !== undefined).toBe(expected);
   });
 });

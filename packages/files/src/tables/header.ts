@@ -1,29 +1,168 @@
-/** Cells that look like values and not like names. */
-const NUMBER = /^[+-]?(\d[\d.,]*|[.,]\d+)([eE][+-]?\d+)?\s*%?$/;
-const DATE = /^(\d{4}-\d\d-\d\d([T ].*)?|\d\d?[./-]\d\d?[./-]\d{2,4})$/;
-const BOOLEAN = /^(true|false|yes|no)$/i;
-const YEAR = /^(1[5-9]|20|21)\d\d$/;
+import { code, count } from '../markdown.js';
+
+const NUMBER = /^[+-]?(\d[\d.,]*|[.,]\d+)([eE][+-]?\d+)?$/;
+/** Values that are names as well, if the cells below are something else: `city, 2019, 2020` and `question, yes, no`. */
+const NAMING = [
+  /^(1[5-9]|20|21)\d\d$/,
+  /^(\d{4}[-/]\d\d?[-/]\d\d?([T ].*)?|\d\d?[./-]\d\d?[./-]\d{2,4})$/,
+  /^\d\d?:\d\d(:\d\d)?$/,
+  /^(true|false|yes|no)$/i,
+  /^[+-]?(\d[\d.,]*|[.,]\d+)\s*%$/,
+];
+const MISSING = /^(na|n\/a|#n\/a|null|nan|none|-)$/i;
+const TOTAL =
+  /^((grand|sub|overall)[ -]?)?(totals?( .{1,30})?|sum|average|mean|summe|gesamt(summe)?|insgesamt|somme|moyenne|totale|totaal|suma|итого|всего|合[计計]|总计):?$/i;
+const UNCERTAIN = 'Which row names the columns is not certain.';
+/** Cells of a row that a sentence shows. */
+const SHOWN = 3;
+
+/** How a table begins. */
+export interface Beginning {
+  /** The row that names the columns; undefined if there is none. */
+  names: string[] | undefined;
+  /** Rows that are no data: what comes before the names, and they. */
+  skipped: number;
+  /** Sentences about these rows. */
+  notes: string[];
+}
 
 /**
- * Whether the first row of a table names the columns. A cell that can be read as a number, a date or similar is a value, and
- * no name. But years and dates are names if they are different, and the cells below them are something else: `city, 2019, 2020`.
+ * Where a table begins. The first row names the columns, or a later one that has more cells than all rows before it: these are a
+ * title and notes.
  *
- * @param rows the first rows, whose first one is in question
+ * @param first the first rows
  */
-export function hasHeader([first = [], ...others]: string[][]): boolean {
-  const named = first.filter((cell) => cell.trim() !== '');
-  if (named.length * 2 <= first.length) return false;
-  const areDifferent = new Set(named).size === named.length;
-  return first.every((cell, column) => {
-    const name = cell.trim();
-    if (!isValue(name)) return true;
-    const period = [YEAR, DATE].find((pattern) => pattern.test(name));
-    const below = others.map((row) => row[column]?.trim() ?? '').filter((value) => value !== '');
-    if (!period || !areDifferent || below.length === 0) return false;
-    return below.filter((value) => period.test(value)).length * 2 < below.length;
+export function beginningOf(first: string[][]): Beginning {
+  const rows = first.map((row) => row.map((cell) => cell.trim()));
+  const filled = rows.map((row) => row.filter((cell) => cell !== '').length);
+  const isSparse = filled[0]! * 2 <= columnsOf(rows);
+  const candidates = [...rows.keys()].filter(
+    (at) => filled.slice(0, at).every((cells) => cells < filled[at]!) && areNames(rows, at),
+  );
+  const overValues = candidates.filter(
+    (at) => (at !== 1 || isSparse) && hasValuesBelow(rows, at, (cell) => isWord(cell) || isNaming(cell)),
+  );
+  const sure = overValues.findLast((at) => filled[at - 1] === 0) ?? overValues[0];
+  const guess = candidates.find((at) => at > 0 && isUnderTitle(rows, filled, at));
+  const at = sure ?? guess ?? candidates.find((each) => each === 0);
+  if (at === undefined) return withoutNames(rows, filled);
+  const notes = [...rowsBefore(rows.slice(0, at)), ...secondNames(rows, at)];
+  const isDoubtful = (cell: string) => isValue(cell) && (sure === undefined || !isNaming(cell));
+  if ((at === guess && at !== sure) || (rows[at]!.some(isDoubtful) && !(sure === 0 && isNumbered(rows[0]!))))
+    notes.push(UNCERTAIN);
+  return { names: first[at], skipped: at + 1, notes };
+}
+
+/** An empty row is between what comes before a table and a table without names. */
+function withoutNames(rows: string[][], filled: number[]): Beginning {
+  const empty = filled.indexOf(0);
+  const isBelow = empty > 0 && filled[0] === 1 && isUnderTitle(rows, filled, empty + 1);
+  const skipped = isBelow ? empty + 1 : 0;
+  return {
+    names: undefined,
+    skipped,
+    notes: isBelow ? [...rowsBefore(rows.slice(0, skipped)), UNCERTAIN] : [],
+  };
+}
+
+/** A sentence about the last row if it looks like a total; none if it does not. @param last the last rows */
+export function endingOf(last: string[][]): string[] {
+  const row = last.map(textsOf).findLast((texts) => texts.length > 0) ?? [];
+  if (row.length < 2 || !row.some((cell) => TOTAL.test(cell)) || !row.some(isValue)) return [];
+  return [`The last row looks like a total, and is read as a row: ${shown(row)}.`];
+}
+
+/** Whether no cell of a row is a value. What names as well as values are is a name only if it differs from the cells below. */
+function areNames(rows: string[][], at: number): boolean {
+  const row = rows[at]!;
+  const texts = textsOf(row);
+  if (texts.length * 2 <= columnsOf(rows.slice(at)) && !isNumbered(row)) return false;
+  const areDifferent = new Set(texts).size === texts.length;
+  return row.every((cell, column) => {
+    if (!isValue(cell)) return true;
+    const below = cellsBelow(rows, at, column);
+    if (!areDifferent || below.length === 0) return false;
+    const naming = NAMING.find((pattern) => pattern.test(cell));
+    if (!naming) return at === 0 && (isNumbered(row) || hasValuesBelow(rows, at, isWord));
+    return below.filter((value) => naming.test(value)).length * 2 < below.length;
   });
 }
 
+/** Whether the cells are counted, as in tables without names that a program has written: `id, 0, 1, 2`. */
+function isNumbered([first = '', ...others]: string[]): boolean {
+  return (
+    !isValue(first) &&
+    others.length > (first === '' ? 0 : 2) &&
+    others.every((cell, index) => cell === String(index))
+  );
+}
+
+/** Whether the cells below a name are values. */
+function hasValuesBelow(rows: string[][], at: number, isName: (cell: string) => boolean): boolean {
+  return rows[at]!.some((cell, column) => isName(cell) && areValues(cellsBelow(rows, at, column)));
+}
+
+function areValues(cells: string[]): boolean {
+  return isValue(cells[0] ?? '') && cells.filter(isValue).length * 2 > cells.length;
+}
+
+/** Whether a row of a table of texts has all cells, and a title or an empty row is above. */
+function isUnderTitle(rows: string[][], filled: number[], at: number): boolean {
+  const below = filled.slice(at + 1);
+  const isTitle = filled[at - 1] === 0 || filled.slice(0, at).every((cells) => cells <= 1);
+  const areFull = below.filter((cells) => cells * 2 > filled[at]!).length * 2 > below.length;
+  return isTitle && areFull && filled[at] === columnsOf(rows) && filled[at] > 1;
+}
+
+function rowsBefore(rows: string[][]): string[] {
+  if (rows.length === 0) return [];
+  const texts = rows.flatMap(textsOf);
+  return [`${count(rows.length, 'row')} before the table${texts.length > 0 ? `: ${shown(texts)}` : ''}.`];
+}
+
+/** A sentence about the row after the names if it looks like further names, or like units. */
+function secondNames(rows: string[][], at: number): string[] {
+  const second = rows[at + 1] ?? [];
+  const overValues = second.flatMap((cell, column) => {
+    const below = cellsBelow(rows, at + 1, column);
+    return below.length > 1 && areValues(below) ? [cell] : [];
+  });
+  const areWords = second.every((cell) => cell === '' || isWord(cell));
+  if (!areWords || overValues.length === 0 || overValues.includes('')) return [];
+  return [`A second row looks like names or units, and is read as a row: ${shown(textsOf(second))}.`];
+}
+
+function shown(texts: string[]): string {
+  return `${texts
+    .slice(0, SHOWN)
+    .map((text) => code(text, 60))
+    .join(', ')}${texts.length > SHOWN ? ' …' : ''}`;
+}
+
+function textsOf(row: string[]): string[] {
+  return row.map((cell) => cell.trim()).filter((cell) => cell !== '');
+}
+
+function cellsBelow(rows: string[][], at: number, column: number): string[] {
+  return rows
+    .slice(at + 1)
+    .map((row) => row[column] ?? '')
+    .filter((cell) => cell !== '');
+}
+
+/** Columns in which a row has a cell. */
+function columnsOf(rows: string[][]): number {
+  return rows[0]?.filter((_, column) => rows.some((row) => row[column] !== '')).length ?? 0;
+}
+
+function isWord(cell: string): boolean {
+  return cell !== '' && !isValue(cell) && !MISSING.test(cell);
+}
+
 function isValue(cell: string): boolean {
-  return NUMBER.test(cell) || DATE.test(cell) || BOOLEAN.test(cell);
+  return NUMBER.test(cell) || isNaming(cell);
+}
+
+function isNaming(cell: string): boolean {
+  return NAMING.some((pattern) => pattern.test(cell));
 }

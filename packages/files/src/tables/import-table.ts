@@ -3,8 +3,8 @@ import { columnTypes, valueOf } from './column-types.js';
 import { EngineTable } from './engine-table.js';
 import { identifier, literal } from './engine.js';
 import type { TableEngine } from './engine.js';
-import { hasHeader } from './header.js';
-import { checkWidth, columnNames, FIRST_ROWS, markerNote, MAX_COLUMNS } from './table.js';
+import { beginningOf, endingOf } from './header.js';
+import { checkWidth, columnNames, FIRST_ROWS, LAST_ROWS, markerNote, MAX_COLUMNS } from './table.js';
 import type { DelimitedTable, WrittenTable } from './table-source.js';
 
 /** Bytes of a row. The engine reads with sixteen times as much memory. */
@@ -62,17 +62,18 @@ async function importDelimited(
   const source = `source.${identifier(name)}`;
   const leftOut = await readText(engine, source, table);
   const cells = Array.from({ length: table.width }, (_, index) => `c${index}`);
+  const textsOf = async (where: string) => {
+    const found = await engine.select(`select ${cells.join(', ')} from ${source} where ${where}`, FIRST_ROWS);
+    return found.rows.map((row) => row.map((cell) => (cell ?? '') as string));
+  };
   // The engine numbers the rows as they are in the file. To sort them would take memory for all of them.
-  const first = await engine.select(
-    `select ${cells.join(', ')} from ${source} where rowid < ${FIRST_ROWS}`,
-    FIRST_ROWS,
-  );
-  const rowTexts = first.rows.map((row) => row.map((cell) => (cell ?? '') as string));
-  const isHeader = table.names === undefined && hasHeader(rowTexts);
-  const from = `${source}${isHeader ? ' where rowid > 0' : ''}`;
+  const beginning = table.names ? undefined : beginningOf(await textsOf(`rowid < ${FIRST_ROWS}`));
+  const skipped = beginning?.skipped ?? 0;
+  const from = `${source}${skipped > 0 ? ` where rowid >= ${skipped}` : ''}`;
 
-  const names = columnNames(table.names ?? (isHeader ? rowTexts[0]! : []), table.width);
+  const names = columnNames(table.names ?? beginning?.names ?? [], table.width);
   const [rows] = await engine.row(`select count(*) from ${from}`);
+  const last = await textsOf(`rowid >= ${Math.max(skipped, skipped + Number(rows) - LAST_ROWS)}`);
   const select = async (sql: string, limit: number) => (await engine.select(sql, limit)).rows;
   const types = await columnTypes(cells, from, select);
   const values = cells.map((cell, index) => {
@@ -85,9 +86,15 @@ async function importDelimited(
   return new EngineTable(engine, name, {
     rows: Number(rows),
     columns: names.map((column, index) => ({ name: column, type: types[index]!.label })),
-    hasHeader: table.names === undefined ? isHeader : undefined,
+    hasHeader: beginning && beginning.names !== undefined,
     text: encoding && { delimiter, encoding },
-    notes: [...table.notes, ...leftOut, ...markerNote(markers)],
+    notes: [
+      ...table.notes,
+      ...leftOut,
+      ...(beginning?.notes ?? []),
+      ...endingOf(last),
+      ...markerNote(markers),
+    ],
   });
 }
 

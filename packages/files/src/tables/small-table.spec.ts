@@ -102,14 +102,29 @@ const COLUMN = fc
 
 /** Rows of columns that have cells of one kind each. Some rows have fewer cells. */
 const ROWS = fc
-  .tuple(fc.array(COLUMN, { minLength: 1, maxLength: 5 }), fc.boolean())
-  .map(([columns, isNamed]) => {
+  .tuple(
+    fc.array(COLUMN, { minLength: 1, maxLength: 5 }),
+    fc.boolean(),
+    fc.constantFrom(
+      [],
+      [],
+      [['A title']],
+      [['A title'], []],
+      [
+        ['A', 'title'],
+        ['', ''],
+      ],
+    ),
+    fc.constantFrom([], [], [['Total', '5']]),
+  )
+  .map(([columns, isNamed, above, below]) => {
     const cells = columns.map((column, index) => (isNamed ? [`name ${index % 3}`, ...column] : column));
     const length = Math.max(1, ...cells.map((column) => column.length));
-    return Array.from({ length }, (_, row) => {
+    const rows = Array.from({ length }, (_, row) => {
       const all = cells.map((column) => column[row] ?? '');
       return row % 5 === 3 ? all.slice(0, Math.max(1, all.length - 1)) : all;
     });
+    return [...above, ...rows, ...below];
   });
 
 const TEXT = fc

@@ -1,7 +1,7 @@
 import { columnType, isMarker } from './column-types.js';
 import type { ColumnType } from './column-types.js';
 import type { JsonValue } from './engine.js';
-import { hasHeader } from './header.js';
+import { beginningOf, endingOf } from './header.js';
 import { isLeftToEngine } from './readings.js';
 import { showValue } from './result-forms.js';
 import {
@@ -12,6 +12,7 @@ import {
   isNamed,
   isNumber,
   isTime,
+  LAST_ROWS,
   markerNote,
 } from './table.js';
 import type { Column, ColumnFigures, Table } from './table.js';
@@ -60,12 +61,13 @@ export class SmallTable implements Table {
     checkWidth(width);
     if (rows.some((row) => row.some((cell) => isLeftToEngine(cell.replace(AROUND, ''))))) return undefined;
     const whole = rows.map((row) => Array.from({ length: width }, (_, index) => row[index] ?? ''));
-    const isHeader = names === undefined && hasHeader(whole.slice(0, FIRST_ROWS));
+    const beginning = names ? undefined : beginningOf(whole.slice(0, FIRST_ROWS));
+    const cells = whole.slice(beginning?.skipped);
     return new SmallTable(
-      isHeader ? whole.slice(1) : whole,
-      columnNames(names ?? (isHeader ? whole[0]! : []), width),
-      names === undefined ? isHeader : undefined,
-      notes,
+      cells,
+      columnNames(names ?? beginning?.names ?? [], width),
+      beginning && beginning.names !== undefined,
+      [...notes, ...(beginning?.notes ?? []), ...endingOf(cells.slice(-LAST_ROWS))],
       text,
     );
   }

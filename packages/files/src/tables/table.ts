@@ -43,8 +43,10 @@ export interface ColumnFigures {
 
 /** Frequent values of a column. */
 export const FREQUENT = 3;
-/** Rows that decide whether the first one names the columns. */
+/** Rows that decide which one names the columns. */
 export const FIRST_ROWS = 50;
+/** Rows of which the last one with cells may be a total. */
+export const LAST_ROWS = 5;
 /** Columns of a table: the engine keeps some of each in memory. */
 export const MAX_COLUMNS = 1000;
 /** Characters of the name of a column. */

@@ -7,6 +7,7 @@ import type { ZipArchive } from '../formats/zip-archive.js';
 import { rowsSource } from './rows-source.js';
 import type { TextRows } from './rows-source.js';
 import type { TableSource } from './table-source.js';
+import { FIRST_ROWS } from './table.js';
 
 /** Sheets that are tables, at most. */
 const MAX_SHEETS = 30;
@@ -38,6 +39,15 @@ async function excelSheets(zip: ZipArchive): Promise<TextSheet[]> {
   }));
 }
 
+/** The cells of rows. A sheet has no rows without cells; above a row with more cells than all before it, they separate it from a title. */
 async function* cellsOf(rows: AsyncIterable<TextRow>): TextRows {
-  for await (const { cells } of rows) yield cells;
+  let last = 0;
+  let most = 0;
+  for await (const { number, cells } of rows) {
+    const filled = cells.filter((cell) => cell !== null).length;
+    if (most > 0 && filled > most) for (; last + 1 < Math.min(number, FIRST_ROWS); last += 1) yield [];
+    yield cells;
+    last = number;
+    most = Math.max(most, filled);
+  }
 }

@@ -1,0 +1,91 @@
+import { zipOf } from '../../../../test/support/hostile-files.mjs';
+import { answerOf, filePart } from '../../../../test/support/files-agent.js';
+import { FilesHandler, FilesLimits } from '../index.js';
+
+/** A workbook of one sheet that has these cells. */
+function workbookOf(cells: Record<string, string | number>) {
+  const rows = Object.entries(cells).map(([at, value]) => {
+    const type = typeof value === 'number' ? 'n' : 'str';
+    return `<row r="${at.slice(1)}"><c r="${at}" t="${type}"><v>${value}</v></c></row>`;
+  });
+  const parts = {
+    'xl/workbook.xml': '<workbook><sheets><sheet name="Data" sheetId="1" r:id="rId1"/></sheets></workbook>',
+    'xl/_rels/workbook.xml.rels':
+      '<Relationships><Relationship Id="rId1" Target="worksheets/sheet1.xml"/></Relationships>',
+    'xl/worksheets/sheet1.xml': `<worksheet><sheetData>${rows.join('')}</sheetData></worksheet>`,
+  };
+  return zipOf(Object.entries(parts).map(([name, text]) => [name, Buffer.from(text)]));
+}
+
+describe('A table', () => {
+  let handler: FilesHandler;
+
+  beforeAll(() => {
+    handler = new FilesHandler(Object.assign(new FilesLimits(), { processes: 1 }));
+  });
+
+  afterAll(() => handler.onApplicationShutdown());
+
+  const ask = (content: string, ...texts: string[]) =>
+    answerOf(handler, [filePart('a.csv', content), ...texts]);
+
+  it.each([
+    ['No,Name,Amount\n1,Ada,10\n2,Grace,20\n', 'select sum("Amount"), min("No") from a', '| 30 | 1 |'],
+    ['Question,Yes,No\nTea?,10,20\nCoffee?,5,6\n', 'select sum("Yes"), sum("No") from a', '| 15 | 26 |'],
+    ['Name,Age,25%,75%\nAda,36,1.5,3.5\n', 'select "25%" + "75%" from a', '| 5 |'],
+    ['id,0,1,2\n5,1,2,3\n6,4,5,6\n', 'select sum("0"), sum("2") from a', '| 5 | 9 |'],
+    ['"Order\r\nNo.",Amount\r\n1,10\r\n', 'select "Order\nNo.", "Amount" from a', '| 1 | 10 |'],
+    ['Sales,,\n,,\nregion,city,amount\nN,Oslo,5\nS,Rome,6\n', 'select sum(amount) from a', '| 11 |'],
+  ])('%j has its names from a row of names', async (content, statement, said) => {
+    expect(await ask(content, statement)).toContain(said);
+  });
+
+  it('has the first row full of names over values as its names, and says what is before it', async () => {
+    const notes =
+      'Many people,,,\ncannot resist writing,,,notes\nat,the,,top\nName,Job,Age,Born\nBowie,musician,69,1947-01-08\n' +
+      'Fisher,actor,60,1956-10-21\n';
+    const answer = await ask(notes);
+    expect(answer).toContain('2 rows of 4 columns, separated by commas; the first line names the columns.');
+    expect(answer).toContain('3 rows before the table: `Many people`, `cannot resist writing`, `notes` ….');
+    expect(answer).toContain('| `Age` | integer | 0 | 2 | `60` | `69` | 64.5 |');
+    expect(answer).not.toContain('not certain');
+  });
+
+  it('of texts under a title says that its names are not certain', async () => {
+    const answer = await ask('Contacts,,\n,,\nname,city,mail\nada,Turku,a@b\ngrace,Oulu,c@d\n');
+    expect(answer).toContain('2 rows of 3 columns');
+    expect(answer).toContain(
+      '2 rows before the table: `Contacts`. Which row names the columns is not certain.',
+    );
+  });
+
+  it('without names under a title is read without the title', async () => {
+    const answer = await ask('Weights,,\n,,\n1,2,3\n4,5,6\n');
+    expect(answer).toContain('2 rows of 3 columns, separated by commas; no line of column names.');
+    expect(answer).toContain('2 rows before the table: `Weights`.');
+  });
+
+  it('of a sheet has a title and an empty row before its names', async () => {
+    const cells = { A1: 'Sales report', A3: 'city', B3: 'amount', A4: 'Oslo', B4: 5, A5: 'Rome', B5: 6 };
+    const file = filePart('a.xlsx', workbookOf(cells));
+    const answer = await answerOf(handler, [file]);
+    expect(answer).toContain(
+      'Columns of sheet `Data`: 2 rows of 2 columns. 2 rows before the table: `Sales report`.',
+    );
+    expect(answer).toContain('| `amount` | integer | 0 | 2 | `5` | `6` | 5.5 |');
+    expect(await answerOf(handler, [file, 'select sum(amount) from a_data'])).toContain('| 11 |');
+  });
+
+  it('says that its last row looks like a total, and that its second row looks like names', async () => {
+    expect(await ask('day,amount\n2024-01-02,20\n2024-01-03,40\nTotal,60\n')).toContain(
+      'The last row looks like a total, and is read as a row: `Total`, `60`.',
+    );
+    expect(await ask('Region,2023,,2024,\n,Sales,Cost,Sales,Cost\nNorth,1,2,3,4\nSouth,5,6,7,8\n')).toContain(
+      'A second row looks like names or units, and is read as a row: `Sales`, `Cost`, `Sales` ….',
+    );
+    expect(await ask('2023,,2024,\nSales,Cost,Sales,Cost\n1,2,3,4\n5,6,7,8\n')).toContain(
+      '1 row before the table: `2023`, `2024`.',
+    );
+    expect(await ask('name,amount\nada,20\ngrace,40\n')).not.toContain('looks like');
+  });
+});
