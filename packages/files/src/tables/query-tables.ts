@@ -21,6 +21,7 @@ import { exportChart, exportResult, keepResult, keepRows, RESULT } from './expor
 import { importTable, typedTable } from './import-table.js';
 import { SHOWN_ROWS, showTable } from './result-forms.js';
 import { profileOf, profileRows } from './table-profile.js';
+import { notesOf } from './table.js';
 import type { Workspace } from './workspace.js';
 
 /** Tables that one statement may use. */
@@ -96,7 +97,8 @@ async function execute(execution: Execution): Promise<TablesAnswer> {
   const { engine, statement, tables, catalog, directory, time } = execution;
   try {
     if (!(await isOneSelect(engine, statement))) return { text: ONLY_READING };
-    return await engine.within(time, () => resultOf(execution));
+    const { text, ...attachments } = await engine.within(time, () => resultOf(execution));
+    return { text: `${text}${notesOf(tables)}`, ...attachments };
   } catch (error) {
     if (!isEngineError(error)) throw error;
     if (isOutOfMemory(error)) return { text: 'This statement takes more memory than is spent on one.' };

@@ -88,4 +88,16 @@ describe('A table', () => {
     );
     expect(await ask('name,amount\nada,20\ngrace,40\n')).not.toContain('looks like');
   });
+
+  it('that has rows left out says so in each answer that depends on it', async () => {
+    const rows = Array.from({ length: 300 }, (_, index) => `${index},x\n`).join('');
+    const content = `id,name\n${rows}300,y,wide\n301,z,wide\n`;
+    const note =
+      '\n\nAbout `a`: 2 rows left out, with more than 2 cells or wrong quotes: rows 302, 303, ' +
+      'counted from the first row of the table.';
+    for (const request of ['select count(*) from a', 'summarize a', 'a as csv', 'summarize a as csv'])
+      expect(await ask(content, request)).toContain(note);
+    expect(await ask(content, 'select id, id as n from a limit 3 as chart')).toContain(note);
+    expect(await ask('id,name\n1,x\n', 'select count(*) from a')).not.toContain('About');
+  });
 });

@@ -1,4 +1,4 @@
-import { count } from '../markdown.js';
+import { code, count } from '../markdown.js';
 import type { Encoding } from '../formats/encoding.js';
 import { UnreadableFile } from '../unreadable-file.js';
 import type { JsonValue } from './engine.js';
@@ -76,6 +76,12 @@ export function columnNames(row: string[], width: number): string[] {
 export function markerNote(markers: number): string[] {
   if (markers === 0) return [];
   return [`${count(markers, 'cell')} such as \`NA\` in columns of numbers or dates read as missing.`];
+}
+
+/** What an answer that depends on tables says about how they were read. */
+export function notesOf(tables: { name: string; notes: string[] }[]): string {
+  const read = tables.filter(({ notes }) => notes.length > 0);
+  return read.map(({ name, notes }) => `\n\nAbout ${code(name)}: ${notes.join(' ')}`).join('');
 }
 
 export function isNumber({ type }: Column): boolean {
