@@ -1,10 +1,9 @@
-import { clip, code, count, opening, table } from '../markdown.js';
+import { clip, code, count, opening } from '../markdown.js';
+import { TableSketch } from './table-sketch.js';
 import { TextTally } from './text.js';
 
 const SHOWN_HEADINGS = 20;
 const SHOWN_TABLES = 3;
-const SHOWN_ROWS = 4;
-const SHOWN_COLUMNS = 8;
 const SHOWN_COMMENTS = 5;
 /** Characters of a text that are kept. */
 const KEPT = 1000;
@@ -23,10 +22,11 @@ export class DocumentDigest {
   comments = 0;
   readonly #headings: string[] = [];
   #headingCount = 0;
-  readonly #sketches: string[][][] = [];
+  readonly #sketches: TableSketch[] = [];
   /** How many tables are open: one in another belongs to its cell. */
   #depth = 0;
-  #cell: string | undefined;
+  #table: TableSketch | undefined;
+  #cell: { text: string; columns: number; rows: number } | undefined;
   readonly #comments: Comment[] = [];
   #beginning = '';
   #paragraph = '';
@@ -49,7 +49,7 @@ export class DocumentDigest {
     if (text === '') return '';
     this.paragraphs += 1;
     if (this.#beginning.length < KEPT) this.#beginning += `${paragraph}\n`;
-    if (this.#cell !== undefined && this.#cell.length < KEPT) this.#cell += ` ${text}`;
+    if (this.#cell && this.#cell.text.length < KEPT) this.#cell.text += ` ${text}`;
     if (level === undefined) return text;
     this.#headingCount += 1;
     if (this.#headingCount <= SHOWN_HEADINGS) {
@@ -61,28 +61,29 @@ export class DocumentDigest {
   openTable(): void {
     this.tables += 1;
     this.#depth += 1;
-    if (this.#depth === 1 && this.#sketches.length < SHOWN_TABLES) this.#sketches.push([]);
+    if (this.#depth > 1) return;
+    this.#table = this.#sketches.length < SHOWN_TABLES ? new TableSketch() : undefined;
+    if (this.#table) this.#sketches.push(this.#table);
   }
 
   openRow(): void {
-    const rows = this.#shownTable();
-    if (rows && rows.length < SHOWN_ROWS) rows.push([]);
-    else if (rows) rows.length = SHOWN_ROWS;
+    if (this.#depth === 1) this.#table?.openRow();
   }
 
-  openCell(): void {
-    if (this.#depth === 1) this.#cell = '';
+  /** @param columns and rows that the cell covers */
+  openCell(columns = 1, rows = 1): void {
+    if (this.#depth === 1) this.#cell = { text: '', columns: spanOf(columns), rows: spanOf(rows) };
   }
 
   closeCell(): void {
-    if (this.#depth !== 1 || this.#cell === undefined) return;
-    const row = this.#shownTable()?.at(-1);
-    if (row && row.length < SHOWN_COLUMNS) row.push(this.#cell.trim());
+    if (this.#depth !== 1 || !this.#cell) return;
+    this.#table?.addCell(this.#cell.text.trim(), this.#cell.columns, this.#cell.rows);
     this.#cell = undefined;
   }
 
   closeTable(): void {
     this.#depth = Math.max(0, this.#depth - 1);
+    if (this.#depth === 0) this.#cell = undefined;
   }
 
   addComment(author: string, text: string): void {
@@ -115,10 +116,6 @@ export class DocumentDigest {
     return `Its text begins:\n\n${opening(beginning, this.#beginning.length < KEPT && isWhole)}`;
   }
 
-  #shownTable(): string[][] | undefined {
-    return this.#depth === 1 && this.tables <= SHOWN_TABLES ? this.#sketches.at(-1) : undefined;
-  }
-
   #outline(): string {
     if (this.#headingCount === 0) return '';
     const left = this.#headingCount - SHOWN_HEADINGS;
@@ -127,13 +124,9 @@ export class DocumentDigest {
   }
 
   #tables(): string[] {
-    return this.#sketches.flatMap((rows, index) => {
-      const [head, ...others] = rows.filter((row) => row.length > 0);
-      if (!head) return [];
-      const width = Math.max(...rows.map(({ length }) => length));
-      const line = (row: string[]) =>
-        Array.from({ length: width }, (_, column) => (row[column] ? code(row[column], 40) : ''));
-      return [`Table ${index + 1} begins:\n\n${table(line(head), others.map(line))}`];
+    return this.#sketches.flatMap((sketch, index) => {
+      const shown = sketch.toString();
+      return shown === '' ? [] : [`Table ${index + 1} begins:\n\n${shown}`];
     });
   }
 
@@ -146,4 +139,9 @@ export class DocumentDigest {
     if (left > 0) lines.push(`- (${count(left, 'more comment')})`);
     return `Comments:\n\n${lines.join('\n')}`;
   }
+}
+
+/** Merged cells cover no more than what HTML allows. What is no such number is 1. */
+function spanOf(amount: number): number {
+  return amount >= 1 && amount <= 65_534 ? Math.trunc(amount) : 1;
 }

@@ -83,7 +83,9 @@ export async function readHtml(
       level = /^h[1-6]$/.test(name) ? Number(name[1]) - 1 : undefined;
       if (name === 'table') digest.openTable();
       if (name === 'tr') digest.openRow();
-      if (name === 'td' || name === 'th') digest.openCell();
+      if (name === 'td' || name === 'th') {
+        digest.openCell(Number(attributes['colspan'] ?? 1), Number(attributes['rowspan'] ?? 1));
+      }
     },
     ontext(text) {
       if (inTitle) facts.title = (facts.title + text).slice(0, KEPT);

@@ -7,6 +7,9 @@ const KEPT = 1000;
 /** What is not the text itself: deleted text, dates of comments, and notes of a presentation. */
 const ASIDE = ['tracked-changes', 'notes', 'date'];
 
+/** What a merged cell covers has cells of its own. */
+const CELLS = ['table-cell', 'covered-table-cell'];
+
 /**
  * Reads the text of an OpenDocument file: paragraphs, headings, tables and comments.
  *
@@ -26,14 +29,14 @@ export function openDocumentListener(
   function openElement(name: string, attributes: Record<string, string>): void {
     if (name === 'table') digest.openTable();
     if (name === 'table-row') digest.openRow();
-    if (name === 'table-cell') digest.openCell();
+    if (CELLS.includes(name)) digest.openCell(Number(attributes['table:number-columns-repeated'] ?? 1));
     if (name === 'p' || name === 'h') open += 1;
     if (name === 'h') level = Math.max(0, (Number(attributes['text:outline-level']) || 1) - 1);
     if (name === 's' || name === 'tab' || name === 'line-break') digest.add(' ');
   }
 
   function closeElement(name: string): void {
-    if (name === 'table-cell') digest.closeCell();
+    if (CELLS.includes(name)) digest.closeCell();
     if (name === 'table') digest.closeTable();
     if (name !== 'p' && name !== 'h') return;
     open -= 1;

@@ -96,6 +96,9 @@ class RtfReader implements RtfListener {
   #isOptional = false;
   #level: number | undefined;
   #isInTable = false;
+  #isInRow = false;
+  /** Whether the paragraph is in a table. */
+  #isInCell = false;
 
   /** Groups that are open. */
   get depth(): number {
@@ -164,22 +167,31 @@ class RtfReader implements RtfListener {
 
   #structure(word: string, parameter: number | undefined): void {
     if (word === 'outlinelevel') this.#level = parameter;
-    if (word === 'pard') this.#level = undefined;
+    if (word === 'pard') {
+      this.#level = undefined;
+      this.#isInCell = false;
+    }
+    if (word === 'intbl') this.#isInCell = true;
     if (word === 'trowd') this.#openRow();
     if (word === 'cell') {
+      this.#openRow();
       this.#endParagraph();
       this.digest.closeCell();
       this.digest.openCell();
     }
-    if (word === 'row') this.#isInTable = true;
+    if (word === 'row') this.#isInRow = false;
     if (word === 'par' || word === 'sect' || word === 'page') {
+      if (!this.#isInRow && !this.#isInCell) this.#endTable();
       this.#endParagraph();
     }
   }
 
+  /** The properties of a row may be written before and after its cells, or are those of the row before. */
   #openRow(): void {
+    if (this.#isInRow) return;
     if (!this.#isInTable) this.digest.openTable();
     this.#isInTable = true;
+    this.#isInRow = true;
     this.digest.openRow();
     this.digest.openCell();
   }

@@ -21,6 +21,12 @@ export async function* describeDocument(zip: ZipArchive, heading: string): Findi
         if (name === 'tbl') digest.openTable();
         if (name === 'tr') digest.openRow();
         if (name === 'tc') digest.openCell();
+        // It comes before the text of its cell.
+        if (name === 'gridSpan') digest.openCell(Number(attributes['w:val']));
+        if (name === 'gridBefore' && Number(attributes['w:val']) > 0) {
+          digest.openCell(Number(attributes['w:val']));
+          digest.closeCell();
+        }
         if (name === 'pStyle') level = levels.get(attributes['w:val'] ?? '');
         if (name === 't') inText = true;
         if (name === 'tab' || name === 'br') digest.add(' ');
