@@ -1,6 +1,7 @@
 import { clip, code, count, opening } from '../markdown.js';
 import { TableSketch } from './table-sketch.js';
 import { TextTally } from './text.js';
+import type { Aside, TextSink } from './text-sink.js';
 
 const SHOWN_HEADINGS = 20;
 const SHOWN_TABLES = 3;
@@ -14,12 +15,14 @@ interface Comment {
 }
 
 /** Collects what is said of a document of any format while it is read. Its memory does not grow with the document. */
-export class DocumentDigest {
+export class DocumentDigest implements TextSink {
   readonly tally = new TextTally();
   /** Paragraphs that are not empty. */
   paragraphs = 0;
   tables = 0;
-  comments = 0;
+  /** How many comments, footnotes and so on it has. */
+  readonly #asides = new Map<Aside, number>();
+  #aside: { what: Aside; text: string } | undefined;
   readonly #headings: string[] = [];
   #headingCount = 0;
   readonly #sketches: TableSketch[] = [];
@@ -31,17 +34,20 @@ export class DocumentDigest {
   #beginning = '';
   #paragraph = '';
 
-  /** Adds text to the paragraph. */
   add(text: string): void {
+    if (this.#aside) {
+      if (this.#aside.text.length < KEPT) this.#aside.text += text.slice(0, KEPT);
+      return;
+    }
     this.tally.add(text);
     if (this.#paragraph.length < KEPT) this.#paragraph += text.slice(0, KEPT);
   }
 
-  /**
-   * @param level of a heading, from 0; undefined if the paragraph is not a heading
-   * @returns the text of the paragraph, shortened; empty if it has none
-   */
   endParagraph(level?: number): string {
+    if (this.#aside) {
+      this.add(' ');
+      return '';
+    }
     this.tally.add('\n');
     const paragraph = this.#paragraph;
     this.#paragraph = '';
@@ -59,7 +65,7 @@ export class DocumentDigest {
   }
 
   openTable(): void {
-    this.tables += 1;
+    if (!this.#aside) this.tables += 1;
     this.#depth += 1;
     if (this.#depth > 1) return;
     this.#table = this.#sketches.length < SHOWN_TABLES ? new TableSketch() : undefined;
@@ -70,7 +76,6 @@ export class DocumentDigest {
     if (this.#depth === 1) this.#table?.openRow();
   }
 
-  /** @param columns and rows that the cell covers */
   openCell(columns = 1, rows = 1): void {
     if (this.#depth === 1) this.#cell = { text: '', columns: spanOf(columns), rows: spanOf(rows) };
   }
@@ -86,9 +91,20 @@ export class DocumentDigest {
     if (this.#depth === 0) this.#cell = undefined;
   }
 
-  addComment(author: string, text: string): void {
-    this.comments += 1;
-    if (this.#comments.length < SHOWN_COMMENTS) this.#comments.push({ author, text });
+  /** A table in it belongs to it, as one in a cell does. */
+  openAside(what: Aside): void {
+    this.#aside = { what, text: '' };
+    this.#depth += 1;
+  }
+
+  closeAside(author = ''): void {
+    this.#depth -= 1;
+    const { what, text } = this.#aside!;
+    this.#aside = undefined;
+    if (text.trim() === '') return;
+    this.#asides.set(what, (this.#asides.get(what) ?? 0) + 1);
+    if (what === 'comment' && this.#comments.length < SHOWN_COMMENTS)
+      this.#comments.push({ author, text: text.trim() });
   }
 
   /**
@@ -104,7 +120,7 @@ export class DocumentDigest {
       `${isWhole ? '' : 'At least '}${words} in ${count(this.paragraphs, 'paragraph')}.`,
     ];
     if (this.tables > 0) sentences.push(`${count(this.tables, 'table')}.`);
-    if (this.comments > 0) sentences.push(`${count(this.comments, 'comment')}.`);
+    for (const [what, amount] of this.#asides) sentences.push(`${count(amount, what)}.`);
     const parts = [sentences.join(' '), this.#outline(), ...this.#tables(), this.#commentList()];
     return [...parts, this.beginning(isWhole)].filter((part) => part !== '').join('\n\n');
   }
@@ -135,7 +151,7 @@ export class DocumentDigest {
     const lines = this.#comments.map(
       ({ author, text }) => `- ${author ? `${code(author, 40)}: ` : ''}${code(clip(text, 200), 200)}`,
     );
-    const left = this.comments - SHOWN_COMMENTS;
+    const left = this.#asides.get('comment')! - SHOWN_COMMENTS;
     if (left > 0) lines.push(`- (${count(left, 'more comment')})`);
     return `Comments:\n\n${lines.join('\n')}`;
   }

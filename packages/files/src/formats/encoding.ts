@@ -73,6 +73,11 @@ export async function* decode(
   yield decoder.decode();
 }
 
+/** Decodes a part of a document, which is UTF-8 if it does not say what else it is. */
+export async function* decodeMarkup(chunks: AsyncIterable<Uint8Array>): AsyncGenerator<string> {
+  yield* decode(chunks, { label: 'utf-8', name: 'UTF-8' });
+}
+
 /** Decodes a file in chunks. */
 export function textOf(file: FileSource, encoding: Encoding): AsyncGenerator<string> {
   return decode(bytesOf(file), encoding);

@@ -3,6 +3,7 @@ import { code, count, plain } from '../markdown.js';
 import { untilStopped } from '../reading-stopped.js';
 import { UnreadableFile } from '../unreadable-file.js';
 import { DocumentDigest } from './document-digest.js';
+import { decodeMarkup } from './encoding.js';
 import type { Findings } from './findings.js';
 import { readHtml } from './html-reader.js';
 import { readXml } from './xml.js';
@@ -40,15 +41,21 @@ export async function* describeEpub(zip: ZipArchive, heading: string): Findings 
     const left = chapters.length - SHOWN_CHAPTERS;
     yield `\n\n${shown.join('\n')}${left > 0 ? `\n\n(${count(left, 'more chapter')}.)` : ''}`;
   }
-  const encrypted = await encryptedEntries(zip);
-  if (spine.some((entry) => encrypted.has(entry))) return yield '\n\nIts text is encrypted.';
+  await checkEncryption(zip, spine);
   const digest = new DocumentDigest();
   const stopped = await untilStopped(async () => {
-    for (const entry of spine) await readHtml(textOf(zip, entry), digest);
+    for (const entry of spine) await readHtml(decodeMarkup(zip.read(entry)), digest);
   });
   const figures = `${stopped ? 'At least ' : ''}${count(digest.tally.words, 'word')} in ${count(spine.length, 'document')}.`;
   yield `\n\n${[figures, digest.beginning(!stopped)].filter((part) => part !== '').join('\n\n')}`;
   if (stopped) throw stopped;
+}
+
+/** The entries of the text of a book in reading order. @throws {UnreadableFile} if its text is encrypted */
+export async function documentsOf(zip: ZipArchive): Promise<string[]> {
+  const { spine } = await readPackage(zip);
+  await checkEncryption(zip, spine);
+  return spine;
 }
 
 async function readPackage(zip: ZipArchive): Promise<Book> {
@@ -103,17 +110,16 @@ async function packageEntry(zip: ZipArchive): Promise<string> {
   return entry;
 }
 
-/** Entries that only a reader with a licence can open (EPUB Open Container Format 3.3, 4.2.6.3.2); often only fonts. */
-async function encryptedEntries(zip: ZipArchive): Promise<Set<string>> {
-  const entries = new Set<string>();
-  if (!zip.has('META-INF/encryption.xml')) return entries;
+/** Some entries only a reader with a licence can open (EPUB Open Container Format 3.3, 4.2.6.3.2); often only fonts. */
+async function checkEncryption(zip: ZipArchive, spine: string[]): Promise<void> {
+  if (!zip.has('META-INF/encryption.xml')) return;
+  const documents = new Set(spine);
   await readXml(zip.read('META-INF/encryption.xml'), {
     open(name, { URI: uri }) {
-      if (name === 'CipherReference' && uri !== undefined && entries.size < MAX_DOCUMENTS)
-        entries.add(decoded(uri));
+      if (name === 'CipherReference' && uri !== undefined && documents.has(decoded(uri)))
+        throw new UnreadableFile('Its text is encrypted.');
     },
   });
-  return entries;
 }
 
 /** The titles of the table of contents. */
@@ -138,12 +144,6 @@ async function chaptersOf(zip: ZipArchive, entry: string): Promise<string[]> {
     },
   });
   return chapters;
-}
-
-async function* textOf(zip: ZipArchive, entry: string): AsyncGenerator<string> {
-  const decoder = new TextDecoder();
-  for await (const chunk of zip.read(entry)) yield decoder.decode(chunk, { stream: true });
-  yield decoder.decode();
 }
 
 function decoded(href: string): string {

@@ -1,5 +1,5 @@
 import { UnreadableFile } from '../unreadable-file.js';
-import type { DocumentDigest } from './document-digest.js';
+import type { TextSink } from './text-sink.js';
 
 /** Elements inside one another, and attributes of one element, that are read. */
 const DEEPEST = 1000;
@@ -17,6 +17,8 @@ const HIDDEN = new Set([
   'select',
   'textarea',
   'iframe',
+  'rt',
+  'rp',
 ]);
 /** Elements that do not break a line; any other element ends a paragraph. */
 const INLINE = new Set(
@@ -25,12 +27,6 @@ const INLINE = new Set(
     'progress q rp rt ruby s samp small span strike strong sub sup time tt u var wbr'
   ).split(' '),
 );
-
-/** What takes the text of a page. */
-export type HtmlSink = Pick<
-  DocumentDigest,
-  'add' | 'endParagraph' | 'openTable' | 'closeTable' | 'openRow' | 'openCell' | 'closeCell'
->;
 
 /** What is known of a page besides its text. */
 export interface HtmlFacts {
@@ -52,7 +48,7 @@ export interface HtmlFacts {
  */
 export async function readHtml(
   pieces: AsyncIterable<string> | Iterable<string>,
-  digest: HtmlSink,
+  sink: TextSink,
   facts: HtmlFacts = noFacts(),
 ): Promise<void> {
   const { Parser } = await import('htmlparser2');
@@ -79,34 +75,34 @@ export async function readHtml(
       if (HIDDEN.has(name)) hidden += 1;
       if (name === 'title') inTitle = hidden === 0;
       if (hidden > 0 || INLINE.has(name)) return;
-      digest.endParagraph(level);
+      sink.endParagraph(level);
       level = /^h[1-6]$/.test(name) ? Number(name[1]) - 1 : undefined;
-      if (name === 'table') digest.openTable();
-      if (name === 'tr') digest.openRow();
+      if (name === 'table') sink.openTable?.();
+      if (name === 'tr') sink.openRow?.();
       if (name === 'td' || name === 'th') {
-        digest.openCell(Number(attributes['colspan'] ?? 1), Number(attributes['rowspan'] ?? 1));
+        sink.openCell?.(Number(attributes['colspan'] ?? 1), Number(attributes['rowspan'] ?? 1));
       }
     },
     ontext(text) {
       if (inTitle) facts.title = (facts.title + text).slice(0, KEPT);
-      else if (hidden === 0) digest.add(text.replace(/\s+/g, ' '));
+      else if (hidden === 0) sink.add(text.replace(/\s+/g, ' '));
     },
     onclosetag(name) {
       depth -= 1;
       if (name === 'title') inTitle = false;
       if (HIDDEN.has(name)) hidden -= 1;
       if (hidden > 0 || INLINE.has(name)) return;
-      digest.endParagraph(level);
+      sink.endParagraph(level);
       level = undefined;
-      if (name === 'td' || name === 'th') digest.closeCell();
-      if (name === 'table') digest.closeTable();
+      if (name === 'td' || name === 'th') sink.closeCell?.();
+      if (name === 'table') sink.closeTable?.();
     },
   });
   for await (const piece of pieces) {
     parser.write(piece);
   }
   parser.end();
-  digest.endParagraph(level);
+  sink.endParagraph(level);
 }
 
 /** What is known before anything is read. */

@@ -10,7 +10,7 @@ import { noFacts, readHtml } from './html-reader.js';
 
 /** Whether a text without a label is an HTML page. */
 export function looksLikeHtml(text: string): boolean {
-  return /^<(!doctype html|html)[\s>]/i.test(text);
+  return /^(<\?xml[^>]{0,200}\?>\s*)?<(!doctype html|html)[\s>]/i.test(text);
 }
 
 /** Describes an HTML page: title, headings, tables and how its text begins. */

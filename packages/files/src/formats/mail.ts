@@ -39,15 +39,10 @@ export async function* describeMail(
   limits: FilesLimits,
   describe: DescribeContained,
 ): Findings {
-  const largest = (limits.memoryMiB / 8) * 1024 * 1024;
-  if (file.size > largest) {
-    throw new UnreadableFile(
-      `This e-mail has ${bytes(file.size)}; only e-mails up to ${bytes(largest)} are opened here.`,
-    );
-  }
+  checkSize(file, limits);
   // The headers alone are known at once, whatever the rest costs.
-  yield `${headingOf('E-mail', file)}${headersOf(await parse(headersIn(await headOf(file))))}`;
-  const mail = await parse(await file.read(0, file.size));
+  yield `${headingOf('E-mail', file)}${showHeaders(await parse(headersIn(await headOf(file))))}`;
+  const mail = await readMail(file, limits);
   yield await bodyOf(mail);
   const { attachments } = mail;
   if (attachments.length === 0) return;
@@ -63,6 +58,40 @@ export async function* describeMail(
     await contained.add(filename ?? 'attachment', new Uint8Array(content as ArrayBuffer), mimeType);
   }
   yield contained.text;
+}
+
+/** An e-mail as it is. @throws {UnreadableFile} if it is too large, or its parts are nested too deeply */
+export async function readMail(file: FileSource, limits: FilesLimits): Promise<Email> {
+  checkSize(file, limits);
+  return parse(await file.read(0, file.size));
+}
+
+/** What its headers say about an e-mail: names and values. */
+export function headersOf({
+  subject,
+  from,
+  to = [],
+  cc = [],
+  date,
+}: Email): [name: string, values: string[]][] {
+  const facts: [string, (string | undefined)[]][] = [
+    ['Subject', [subject]],
+    ['From', from ? [addressOf(from)] : []],
+    ['To', to.map(addressOf)],
+    ['Copy to', cc.map(addressOf)],
+    ['Date', [date]],
+  ];
+  return facts
+    .map(([name, values]): [string, string[]] => [name, values.filter((value) => value !== undefined)])
+    .filter(([, values]) => values.join('') !== '');
+}
+
+function checkSize(file: FileSource, limits: FilesLimits): void {
+  const largest = (limits.memoryMiB / 8) * 1024 * 1024;
+  if (file.size <= largest) return;
+  throw new UnreadableFile(
+    `This e-mail has ${bytes(file.size)}; only e-mails up to ${bytes(largest)} are opened here.`,
+  );
 }
 
 async function parse(content: Uint8Array): Promise<Email> {
@@ -87,25 +116,17 @@ function headersIn(head: Uint8Array): Uint8Array {
   return head.subarray(0, end);
 }
 
-function headersOf(mail: Email): string {
-  const facts: [string, string][] = [
-    ['Subject', mail.subject ? code(mail.subject, 200) : ''],
-    ['From', mail.from ? addressOf(mail.from) : ''],
-    ['To', addressesOf(mail.to)],
-    ['Copy to', addressesOf(mail.cc)],
-    ['Date', mail.date ? code(mail.date, 40) : ''],
-  ];
-  return facts.flatMap(([name, value]) => (value ? [`${name}: ${value}.`] : [])).join(' ');
-}
-
-function addressesOf(addresses: Address[] = []): string {
-  const left = addresses.length - SHOWN_ADDRESSES;
-  const shown = addresses.slice(0, SHOWN_ADDRESSES).map(addressOf);
-  return `${shown.join(', ')}${left > 0 ? ` and ${left} more` : ''}`;
+function showHeaders(mail: Email): string {
+  const shown = headersOf(mail).map(([name, values]) => {
+    const left = values.length - SHOWN_ADDRESSES;
+    const first = values.slice(0, SHOWN_ADDRESSES).map((value) => code(value, 200));
+    return `${name}: ${first.join(', ')}${left > 0 ? ` and ${left} more` : ''}.`;
+  });
+  return shown.join(' ');
 }
 
 function addressOf({ name, address }: Address): string {
-  return code(name && address ? `${name} <${address}>` : address || name, 120);
+  return name && address ? `${name} <${address}>` : address || name;
 }
 
 /** How its text begins. A message of HTML only is read as such. */

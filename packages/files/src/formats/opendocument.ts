@@ -8,12 +8,17 @@ import { describeSheets } from './opendocument-sheets.js';
 import { rowsOfOpenSheet, sheetNames } from './opendocument-rows.js';
 import { openDocumentListener } from './opendocument-text.js';
 import { readXml } from './xml.js';
+import type { XmlListener } from './xml.js';
 import type { TextSheet } from './text-sheet.js';
+import type { TextSink } from './text-sink.js';
 import type { ZipArchive } from './zip-archive.js';
 
 const CONTENT = 'content.xml';
+const STYLES = 'styles.xml';
 const KEPT = 1000;
 const SHOWN_SLIDES = 20;
+/** Characters of all slides. */
+const LONGEST = 16 * 1024 * 1024;
 
 const KINDS = new Map<string, { title: string; describe: (zip: ZipArchive) => Findings }>([
   ['text', { title: 'OpenDocument text', describe: describeText }],
@@ -29,26 +34,31 @@ const KINDS = new Map<string, { title: string; describe: (zip: ZipArchive) => Fi
 export function openDocumentOf(
   mimeType: string,
 ): { title: string; describe: (zip: ZipArchive) => Findings } | undefined {
-  const [, kind = ''] =
-    /^application\/vnd\.oasis\.opendocument\.([a-z]{1,20})(-template)?$/.exec(mimeType) ?? [];
-  const known = KINDS.get(kind);
+  const known = KINDS.get(kindOf(mimeType));
   if (!known) return undefined;
   return {
     title: known.title,
     async *describe(zip) {
-      if (await isEncrypted(zip)) {
-        throw new UnreadableFile('This document is encrypted: it opens with its password only.');
-      }
+      await checkEncryption(zip);
       yield* known.describe(zip);
     },
   };
 }
 
+/** The kind of an OpenDocument file that is not encrypted, such as `text`; empty if it is none. */
+export async function openDocumentKind(zip: ZipArchive): Promise<string> {
+  const kind = kindOf(await mimeTypeOf(zip));
+  if (kind !== '') await checkEncryption(zip);
+  return kind;
+}
+
+function kindOf(mimeType: string): string {
+  return /^application\/vnd\.oasis\.opendocument\.([a-z]{1,20})(-template)?$/.exec(mimeType)?.[1] ?? '';
+}
+
 /** The sheets of an OpenDocument spreadsheet, which can be read row by row; undefined if it is none. */
 export async function openDocumentSheets(zip: ZipArchive, most: number): Promise<TextSheet[] | undefined> {
-  if (!/^application\/vnd\.oasis\.opendocument\.spreadsheet(-template)?$/.test(await mimeTypeOf(zip))) {
-    return undefined;
-  }
+  if (kindOf(await mimeTypeOf(zip)) !== 'spreadsheet') return undefined;
   const names = await sheetNames(zip, CONTENT, most);
   return names.map((name, index) => ({ name, rows: () => rowsOfOpenSheet(zip, CONTENT, index) }));
 }
@@ -56,9 +66,20 @@ export async function openDocumentSheets(zip: ZipArchive, most: number): Promise
 async function* describeText(zip: ZipArchive): Findings {
   const digest = new DocumentDigest();
   const title = await titleOf(zip);
-  const stopped = await untilStopped(() => readXml(zip.read(CONTENT), openDocumentListener(digest)));
+  const stopped = await untilStopped(async () => {
+    for (const { entry, listener } of openTextParts(zip, digest)) await readXml(zip.read(entry), listener);
+  });
   yield digest.toMarkdown(titleFact(title), !stopped);
   if (stopped) throw stopped;
+}
+
+/** The entries of an OpenDocument text that have text, and what passes it on to a sink. */
+export function openTextParts(zip: ZipArchive, sink: TextSink): { entry: string; listener: XmlListener }[] {
+  return [
+    { entry: CONTENT, listener: openDocumentListener(sink) },
+    // It has the headers and footers.
+    ...(zip.has(STYLES) ? [{ entry: STYLES, listener: openDocumentListener(sink, { isBody: false }) }] : []),
+  ];
 }
 
 async function* describeSlides(zip: ZipArchive): Findings {
@@ -68,12 +89,13 @@ async function* describeSlides(zip: ZipArchive): Findings {
   let found = 0;
   let inTitle = false;
   let hasTitle = false;
-  const listener = openDocumentListener(digest, (paragraph) => {
+  const onParagraph = (paragraph: string) => {
     if (found > SHOWN_SLIDES || paragraph === '' || hasTitle) return;
     // Without a title, the first line says what the slide is about.
     if (inTitle || slides[found - 1] === '') slides[found - 1] = paragraph;
     hasTitle = inTitle;
-  });
+  };
+  const listener = openDocumentListener(digest, { onParagraph });
   const stopped = await untilStopped(() =>
     readXml(zip.read(CONTENT), {
       ...listener,
@@ -97,6 +119,37 @@ async function* describeSlides(zip: ZipArchive): Findings {
   if (stopped) throw stopped;
 }
 
+/** The text of each slide, and its notes. */
+export async function textsOfSlides(zip: ZipArchive): Promise<{ text: string; notes: string }[]> {
+  const slides: { text: string; notes: string }[] = [];
+  let part: 'text' | 'notes' = 'text';
+  let line = '';
+  let length = 0;
+  const listener = openDocumentListener({
+    add(text) {
+      if (length + line.length < LONGEST) line += text;
+    },
+    endParagraph() {
+      const slide = slides.at(-1);
+      if (slide && line.trim() !== '') slide[part] += `${line}\n`;
+      length += line.length;
+      line = '';
+      return '';
+    },
+    openAside: (what) => (part = what === 'notes' ? 'notes' : 'text'),
+    closeAside: () => (part = 'text'),
+  });
+  await readXml(zip.read(CONTENT), {
+    ...listener,
+    open(name, attributes) {
+      if (name === 'page') slides.push({ text: '', notes: '' });
+      listener.open?.(name, attributes);
+    },
+    isEnough: () => length >= LONGEST,
+  });
+  return slides;
+}
+
 async function titleOf(zip: ZipArchive): Promise<string> {
   let title = '';
   let inTitle = false;
@@ -112,16 +165,16 @@ async function titleOf(zip: ZipArchive): Promise<string> {
 }
 
 /** The manifest says which entries are encrypted (ODF 1.3 part 2, 4.4). The entry itself looks like any other. */
-async function isEncrypted(zip: ZipArchive): Promise<boolean> {
+async function checkEncryption(zip: ZipArchive): Promise<void> {
   let found = false;
-  if (!zip.has('META-INF/manifest.xml')) return found;
+  if (!zip.has('META-INF/manifest.xml')) return;
   await readXml(zip.read('META-INF/manifest.xml'), {
     open(name) {
       if (name === 'encryption-data') found = true;
     },
     isEnough: () => found,
   });
-  return found;
+  if (found) throw new UnreadableFile('This document is encrypted: it opens with its password only.');
 }
 
 /** What OpenDocument files and e-books say of themselves (OASIS ODF 1.3 part 2, 3.3; EPUB OCF 3.3, 4.2.6.2). */

@@ -7,7 +7,7 @@ export async function* paced<T>(
   chunks: AsyncGenerator<Uint8Array>,
   read: (chunks: AsyncIterable<Uint8Array>) => Promise<void>,
   take: (isEnd: boolean) => T[],
-): AsyncGenerator<T> {
+): AsyncGenerator<T, void, undefined> {
   let proceed: (() => void) | undefined;
   let worked!: (isLast: boolean) => void;
   let turn = new Promise<boolean>((resolve) => (worked = resolve));

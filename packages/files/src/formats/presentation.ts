@@ -1,6 +1,7 @@
 import { clip, code, count, opening } from '../markdown.js';
 import { untilStopped } from '../reading-stopped.js';
 import type { Findings } from './findings.js';
+import { relatedParts } from './related-parts.js';
 import { relationshipsOf } from './relationships.js';
 import { TextTally } from './text.js';
 import { documentTitle } from './word-document.js';
@@ -9,6 +10,8 @@ import type { ZipArchive } from './zip-archive.js';
 
 const SHOWN_SLIDES = 20;
 const KEPT = 1000;
+/** Characters of one slide. */
+const LONGEST = 1_000_000;
 /** Slides that are read, at most. */
 const MAX_SLIDES = 5000;
 
@@ -59,29 +62,61 @@ async function readSlide(
 ): Promise<{ title: string; text: string }> {
   let title = '';
   let text = '';
+  await readParagraphs(zip, slide, (line, isTitle) => {
+    tally.add(`${line}\n`);
+    if (isTitle && title === '') title = line.slice(0, KEPT).trim();
+    if (text.length < KEPT) text += `${line.slice(0, KEPT)}\n`;
+  });
+  return { title: title || clip(text.split('\n')[0] ?? '', 80), text };
+}
+
+/** The text of a slide. */
+export function textOfSlide(zip: ZipArchive, slide: string): Promise<string> {
+  return textOf(zip, [slide]);
+}
+
+/** The text of the notes of a slide; empty if it has none. */
+export async function notesOfSlide(zip: ZipArchive, slide: string): Promise<string> {
+  return textOf(zip, await relatedParts(zip, slide, ['notes']));
+}
+
+async function textOf(zip: ZipArchive, entries: string[]): Promise<string> {
+  let text = '';
+  for (const entry of entries)
+    await readParagraphs(zip, entry, (line) => {
+      if (text.length < LONGEST) text += `${line}\n`;
+    });
+  return text;
+}
+
+/** Reads the paragraphs of a slide or of its notes that are not empty. What older programs show in place of something is left out. */
+async function readParagraphs(
+  zip: ZipArchive,
+  entry: string,
+  onParagraph: (line: string, isTitle: boolean) => void,
+): Promise<void> {
   let line = '';
   let inText = false;
-  let inTitle = false;
-  await readXml(zip.read(slide), {
+  let place: string | undefined;
+  let fallbacks = 0;
+  await readXml(zip.read(entry), {
     open(name, attributes) {
-      if (name === 'sp') inTitle = false;
-      if (name === 'ph') inTitle = attributes['type'] === 'title' || attributes['type'] === 'ctrTitle';
-      if (name === 't') inText = true;
+      if (name === 'Fallback') fallbacks += 1;
+      if (name === 'sp') place = undefined;
+      if (name === 'ph') place = attributes['type'];
+      if (name === 't') inText = fallbacks === 0;
       if (name === 'br') line += ' ';
     },
     text(piece) {
-      if (!inText) return;
-      tally.add(piece);
-      if (line.length < KEPT) line += piece.slice(0, KEPT);
+      if (inText && line.length < LONGEST) line += piece;
     },
     close(name) {
+      if (name === 'Fallback') fallbacks -= 1;
       if (name === 't') inText = false;
       if (name !== 'p') return;
-      tally.add('\n');
-      if (inTitle && title === '') title = line.trim();
-      if (line.trim() !== '' && text.length < KEPT) text += `${line}\n`;
+      const isTitle = place === 'title' || place === 'ctrTitle';
+      if (line.trim() !== '' && place !== 'sldNum') onParagraph(line, isTitle);
       line = '';
     },
   });
-  return { title: title || clip(text.split('\n')[0] ?? '', 80), text };
 }

@@ -8,6 +8,7 @@ import { headingOf, titleFact } from './findings.js';
 import type { Findings } from './findings.js';
 import { RtfTokens } from './rtf-tokens.js';
 import type { RtfListener } from './rtf-tokens.js';
+import type { Aside, TextSink } from './text-sink.js';
 
 /** Groups inside one another that are read. */
 const DEEPEST = 1000;
@@ -16,8 +17,7 @@ const KEPT = 1000;
 /** Groups whose text is not that of the document. */
 const HIDDEN = new Set(
   (
-    'fonttbl colortbl stylesheet listtable listoverridetable revtbl rsidtbl generator info pict object header headerl ' +
-    'headerr headerf footer footerl footerr footerf ftnsep ftnsepc aftnsep xmlnstbl themedata colorschememapping ' +
+    'fonttbl colortbl stylesheet listtable listoverridetable revtbl rsidtbl generator info pict object ftnsep ftnsepc aftnsep xmlnstbl themedata colorschememapping ' +
     'datastore latentstyles fldinst bkmkstart bkmkend listtext atnid atndate atnref atnparent'
   ).split(' '),
 );
@@ -39,7 +39,6 @@ const CHARACTERS = new Map([
 ]);
 /** Names of `TextDecoder` for code pages that are not called `windows-` and their number. */
 const CODE_PAGES: Record<number, string> = {
-  437: 'windows-1252',
   866: 'ibm866',
   932: 'shift_jis',
   936: 'gbk',
@@ -53,40 +52,45 @@ const CODE_PAGES: Record<number, string> = {
 const TARGETS = new Map<string, Target>([
   ['title', 'title'],
   ['author', 'author'],
-  ['annotation', 'comment'],
   ['atnauthor', 'commenter'],
 ]);
 
-type Target = 'title' | 'author' | 'comment' | 'commenter';
+type Target = 'title' | 'author' | 'commenter';
 
 interface Group {
   /** What its text belongs to; undefined if it is not shown. */
   target: 'text' | Target | undefined;
   /** Characters after a Unicode character that stand for it in old programs. */
   substitutes: number;
+  /** What is beside the text, if it is in that. */
+  aside: Aside | undefined;
+}
+
+/** What is beside the text, by the word that its group begins with: of pages on the left, on the right and the first. */
+function asideOf(word: string): Aside | undefined {
+  const [, what] = /^(header|footer|footnote|annotation)[lrf]?$/.exec(word) ?? [];
+  return what === 'annotation' ? 'comment' : (what as Aside | undefined);
 }
 
 /** Describes a document in Rich Text Format: length, headings, tables and how its text begins. */
 export async function* describeRtf(file: FileSource): Findings {
-  const reader = new RtfReader();
-  const tokens = new RtfTokens(reader);
-  const stopped = await untilStopped(async () => {
-    for await (const chunk of bytesOf(file)) tokens.write(chunk);
-  });
+  const digest = new DocumentDigest();
+  const reader = new RtfReader(digest);
+  const stopped = await untilStopped(() => reader.read(bytesOf(file)));
   reader.end();
   const facts = titleFact(reader.properties.title.trim());
   const author = reader.properties.author.trim();
   if (author) facts.push(`Author: ${code(author, 200)}.`);
   const isWhole = !stopped && reader.depth === 0;
   if (!stopped && !isWhole) facts.unshift('This document is cut off: its end is missing.');
-  yield `${headingOf('RTF document', file)}${reader.digest.toMarkdown(facts, isWhole)}`;
+  yield `${headingOf('RTF document', file)}${digest.toMarkdown(facts, isWhole)}`;
   if (stopped) throw stopped;
 }
 
-class RtfReader implements RtfListener {
-  readonly digest = new DocumentDigest();
-  readonly properties: Record<Target, string> = { title: '', author: '', comment: '', commenter: '' };
-  readonly #groups: Group[] = [{ target: 'text', substitutes: 1 }];
+/** Reads the text of a document in Rich Text Format. */
+export class RtfReader implements RtfListener {
+  readonly properties: Record<Target, string> = { title: '', author: '', commenter: '' };
+  readonly #groups: Group[] = [{ target: 'text', substitutes: 1, aside: undefined }];
   #decoder = new TextDecoder('windows-1252');
   #bytes: number[] = [];
   /** Characters that are left out, because a Unicode character has said what they stand for. */
@@ -97,12 +101,18 @@ class RtfReader implements RtfListener {
   #level: number | undefined;
   #isInTable = false;
   #isInRow = false;
-  /** Whether the paragraph is in a table. */
   #isInCell = false;
+
+  constructor(private readonly sink: TextSink) {}
 
   /** Groups that are open. */
   get depth(): number {
     return this.#groups.length - 1;
+  }
+
+  async read(chunks: AsyncIterable<Uint8Array>): Promise<void> {
+    const tokens = new RtfTokens(this);
+    for await (const chunk of chunks) tokens.write(chunk);
   }
 
   open(): void {
@@ -117,10 +127,11 @@ class RtfReader implements RtfListener {
 
   close(): void {
     this.#flush();
-    if (this.#group.target === 'comment' && this.#groups.at(-2)?.target !== 'comment') {
-      this.digest.addComment(this.properties.commenter.trim(), this.properties.comment.trim());
-      this.properties.comment = '';
-      this.properties.commenter = '';
+    const { aside } = this.#group;
+    if (aside && this.#groups.at(-2)?.aside === undefined) {
+      this.#endParagraph();
+      this.sink.closeAside(this.properties.commenter.trim());
+      if (aside === 'comment') this.properties.commenter = '';
     }
     if (this.#groups.length > 1) this.#groups.pop();
     this.#isFirst = false;
@@ -151,6 +162,7 @@ class RtfReader implements RtfListener {
   end(): void {
     this.#flush();
     this.#endParagraph();
+    if (this.#group.aside) this.sink.closeAside();
     this.#endTable();
   }
 
@@ -161,23 +173,28 @@ class RtfReader implements RtfListener {
   /** A group begins with a word that says what it is. */
   #enter(word: string): void {
     const known = TARGETS.get(word);
+    const aside = asideOf(word);
     if (known) this.#group.target = known;
-    else if (HIDDEN.has(word) || (this.#isOptional && !SHOWN.has(word))) this.#group.target = undefined;
+    else if (aside && !this.#group.aside && this.#group.target === 'text') {
+      this.#group.aside = aside;
+      this.sink.openAside(aside);
+    } else if (HIDDEN.has(word) || (this.#isOptional && !SHOWN.has(word))) this.#group.target = undefined;
   }
 
   #structure(word: string, parameter: number | undefined): void {
-    if (word === 'outlinelevel') this.#level = parameter;
-    if (word === 'pard') {
-      this.#level = undefined;
-      this.#isInCell = false;
+    if (this.#group.aside) {
+      if (word === 'par' || word === 'cell') this.#endParagraph();
+      return;
     }
-    if (word === 'intbl') this.#isInCell = true;
+    if (word === 'outlinelevel') this.#level = parameter;
+    if (word === 'pard') this.#level = undefined;
+    if (word === 'pard' || word === 'intbl') this.#isInCell = word === 'intbl';
     if (word === 'trowd') this.#openRow();
     if (word === 'cell') {
       this.#openRow();
       this.#endParagraph();
-      this.digest.closeCell();
-      this.digest.openCell();
+      this.sink.closeCell?.();
+      this.sink.openCell?.();
     }
     if (word === 'row') this.#isInRow = false;
     if (word === 'par' || word === 'sect' || word === 'page') {
@@ -189,20 +206,20 @@ class RtfReader implements RtfListener {
   /** The properties of a row may be written before and after its cells, or are those of the row before. */
   #openRow(): void {
     if (this.#isInRow) return;
-    if (!this.#isInTable) this.digest.openTable();
+    if (!this.#isInTable) this.sink.openTable?.();
     this.#isInTable = true;
     this.#isInRow = true;
-    this.digest.openRow();
-    this.digest.openCell();
+    this.sink.openRow?.();
+    this.sink.openCell?.();
   }
 
   #endTable(): void {
-    if (this.#isInTable) this.digest.closeTable();
+    if (this.#isInTable) this.sink.closeTable?.();
     this.#isInTable = false;
   }
 
   #endParagraph(): void {
-    this.digest.endParagraph(this.#level);
+    this.sink.endParagraph(this.#level);
   }
 
   #unicode(value: number): void {
@@ -219,7 +236,7 @@ class RtfReader implements RtfListener {
 
   #add(text: string): void {
     const { target } = this.#group;
-    if (target === 'text') this.digest.add(text);
+    if (target === 'text') this.sink.add(text);
     else if (target && this.properties[target].length < KEPT) this.properties[target] += text;
   }
 }

@@ -18,26 +18,45 @@ export interface TextFile {
   beginning: string;
 }
 
+/** Kinds of text that are more than lines. */
+type Kind = 'RTF' | 'YAML' | 'TOML' | 'notebook' | 'HTML' | 'e-mail';
+
+/** The kind of a text; undefined if it is none of them. @param beginning without white space before */
+export function kindOfText(label: { name: string; mimeType: string }, beginning: string): Kind | undefined {
+  if (beginning.startsWith('{\\rtf')) return 'RTF';
+  const language = languageOf(label.name)?.name;
+  const extension = extensionOf(label.name);
+  const declared = language ? '' : label.mimeType.split(';')[0]!.trim().toLowerCase();
+  if (language === 'YAML' || /^(application|text)\/(x-)?yaml$/.test(declared)) return 'YAML';
+  if (language === 'TOML' || declared === 'application/toml') return 'TOML';
+  if (extension === 'ipynb' || declared === 'application/x-ipynb+json') return 'notebook';
+  if (language === 'HTML' || declared === 'text/html') return 'HTML';
+  if (language) return undefined;
+  const isMail = ['eml', 'mht', 'mhtml'].includes(extension) || declared === 'message/rfc822';
+  if (isMail || looksLikeMail(beginning)) return 'e-mail';
+  return looksLikeHtml(beginning) ? 'HTML' : undefined;
+}
+
 /** Describes a text of one of the kinds that are more than lines; undefined if it is none of them. */
 export function describeTextKind(
   { file, encoding, beginning }: TextFile,
   limits: FilesLimits,
   describe: DescribeContained,
 ): Findings | undefined {
-  if (beginning.startsWith('{\\rtf')) return describeRtf(file);
-  const language = languageOf(file.name)?.name;
-  const extension = extensionOf(file.name);
-  const declared = language ? '' : file.mimeType.split(';')[0]!.trim().toLowerCase();
-  if (language === 'YAML' || /^(application|text)\/(x-)?yaml$/.test(declared)) {
-    return describeStructured(file, encoding, 'YAML');
+  const kind = kindOfText(file, beginning);
+  switch (kind) {
+    case 'RTF':
+      return describeRtf(file);
+    case 'YAML':
+    case 'TOML':
+      return describeStructured(file, encoding, kind);
+    case 'notebook':
+      return describeNotebook(file);
+    case 'HTML':
+      return describeHtml(file, encoding);
+    case 'e-mail':
+      return describeMail(file, limits, describe);
+    case undefined:
+      return undefined;
   }
-  if (language === 'TOML' || declared === 'application/toml') {
-    return describeStructured(file, encoding, 'TOML');
-  }
-  if (extension === 'ipynb' || declared === 'application/x-ipynb+json') return describeNotebook(file);
-  if (language === 'HTML' || declared === 'text/html') return describeHtml(file, encoding);
-  if (language) return undefined;
-  const isMail = ['eml', 'mht', 'mhtml'].includes(extension) || declared === 'message/rfc822';
-  if (isMail || looksLikeMail(beginning)) return describeMail(file, limits, describe);
-  return looksLikeHtml(beginning) ? describeHtml(file, encoding) : undefined;
 }

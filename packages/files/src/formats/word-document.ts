@@ -3,74 +3,114 @@ import { untilStopped } from '../reading-stopped.js';
 import { DocumentDigest } from './document-digest.js';
 import type { Findings } from './findings.js';
 import { titleFact } from './findings.js';
+import { relatedParts } from './related-parts.js';
+import type { Aside, TextSink } from './text-sink.js';
 import { readXml } from './xml.js';
+import type { XmlListener } from './xml.js';
 import type { ZipArchive } from './zip-archive.js';
 
 const KEPT = 1000;
 
+/** Elements whose text is not shown: what was deleted or moved away, readings of characters, and what is there a second time. */
+const HIDDEN = new Set(['del', 'moveFrom', 'rt', 'Fallback', 'tabs']);
+/** Elements that stand for a character. */
+const CHARACTERS = new Map([
+  ['tab', ' '],
+  ['ptab', ' '],
+  ['br', ' '],
+  ['cr', ' '],
+  ['noBreakHyphen', '-'],
+]);
+/** The root elements of parts beside the main one that have text, and the elements of each text. */
+const ROOTS = ['comments', 'footnotes', 'endnotes', 'hdr', 'ftr'];
+const ASIDES = new Map<string, Aside>([
+  ['comment', 'comment'],
+  ['footnote', 'footnote'],
+  ['endnote', 'endnote'],
+  ['hdr', 'header'],
+  ['ftr', 'footer'],
+]);
+
 /** Describes a Word document (ECMA-376 WordprocessingML): length, headings, tables, comments and how its text begins. */
 export async function* describeDocument(zip: ZipArchive, heading: string): Findings {
-  const levels = await headingStyles(zip);
   const digest = new DocumentDigest();
-  let level: number | undefined;
-  let inText = false;
   const title = await documentTitle(zip);
   const stopped = await untilStopped(async () => {
-    await readXml(zip.read('word/document.xml'), {
-      open(name, attributes) {
-        if (name === 'tbl') digest.openTable();
-        if (name === 'tr') digest.openRow();
-        if (name === 'tc') digest.openCell();
-        // It comes before the text of its cell.
-        if (name === 'gridSpan') digest.openCell(Number(attributes['w:val']));
-        if (name === 'gridBefore' && Number(attributes['w:val']) > 0) {
-          digest.openCell(Number(attributes['w:val']));
-          digest.closeCell();
-        }
-        if (name === 'pStyle') level = levels.get(attributes['w:val'] ?? '');
-        if (name === 't') inText = true;
-        if (name === 'tab' || name === 'br') digest.add(' ');
-      },
-      text(text) {
-        if (inText) digest.add(text);
-      },
-      close(name) {
-        if (name === 't') inText = false;
-        if (name === 'tc') digest.closeCell();
-        if (name === 'tbl') digest.closeTable();
-        if (name !== 'p') return;
-        digest.endParagraph(level);
-        level = undefined;
-      },
-    });
-    await readComments(zip, digest);
+    for await (const { entry, listener } of wordParts(zip, digest)) await readXml(zip.read(entry), listener);
   });
   yield `${heading}${digest.toMarkdown(titleFact(title), !stopped)}`;
   if (stopped) throw stopped;
 }
 
-async function readComments(zip: ZipArchive, digest: DocumentDigest): Promise<void> {
-  if (!zip.has('word/comments.xml')) return;
-  let author = '';
-  let text = '';
+/** The parts of a Word document that have text, and what passes it on to a sink. */
+export async function* wordParts(
+  zip: ZipArchive,
+  sink: TextSink,
+): AsyncGenerator<{ entry: string; listener: XmlListener }> {
+  const main = 'word/document.xml';
+  yield { entry: main, listener: wordListener(sink, await headingStyles(zip)) };
+  for (const entry of await relatedParts(zip, main, ROOTS)) yield { entry, listener: asideListener(sink) };
+}
+
+function wordListener(sink: TextSink, levels: Map<string, number>): XmlListener {
+  let level: number | undefined;
   let inText = false;
-  await readXml(zip.read('word/comments.xml'), {
+  let hidden = 0;
+  const endParagraph = () => {
+    sink.endParagraph(level);
+    level = undefined;
+  };
+  return {
     open(name, attributes) {
-      if (name === 'comment') {
-        author = attributes['w:author'] ?? '';
-        text = '';
+      if (HIDDEN.has(name)) hidden += 1;
+      if (hidden > 0) return;
+      // The paragraphs of a text box are inside of another one.
+      if (name === 'txbxContent') endParagraph();
+      if (name === 'tbl') sink.openTable?.();
+      if (name === 'tr') sink.openRow?.();
+      if (name === 'tc') sink.openCell?.();
+      // It comes before the text of its cell.
+      if (name === 'gridSpan') sink.openCell?.(Number(attributes['w:val']));
+      if (name === 'gridBefore' && Number(attributes['w:val']) > 0) {
+        sink.openCell?.(Number(attributes['w:val']));
+        sink.closeCell?.();
       }
+      if (name === 'pStyle') level = levels.get(attributes['w:val'] ?? '');
       if (name === 't') inText = true;
+      const character = CHARACTERS.get(name);
+      if (character !== undefined) sink.add(character);
     },
-    text(piece) {
-      if (inText && text.length < KEPT) text += piece.slice(0, KEPT);
+    text(text) {
+      if (inText && hidden === 0) sink.add(text);
     },
     close(name) {
+      if (HIDDEN.has(name)) hidden -= 1;
+      else if (hidden > 0) return;
       if (name === 't') inText = false;
-      if (name === 'p') text += ' ';
-      if (name === 'comment') digest.addComment(author, text.trim());
+      if (name === 'tc') sink.closeCell?.();
+      if (name === 'tbl') sink.closeTable?.();
+      if (name === 'p') endParagraph();
     },
-  });
+  };
+}
+
+/** Reads comments, notes, a header or a footer. */
+function asideListener(sink: TextSink): XmlListener {
+  const text = wordListener(sink, new Map());
+  let author: string | undefined;
+  return {
+    ...text,
+    open(name, attributes) {
+      const what = ASIDES.get(name);
+      if (what) sink.openAside(what);
+      if (what) author = attributes['w:author'];
+      text.open?.(name, attributes);
+    },
+    close(name) {
+      text.close?.(name);
+      if (ASIDES.has(name)) sink.closeAside(author);
+    },
+  };
 }
 
 /** The title of an office document, from its properties; empty if it has none. */

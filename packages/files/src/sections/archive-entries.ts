@@ -2,8 +2,11 @@ import { bytesOf, headOf } from '../file-source.js';
 import type { FileSource } from '../file-source.js';
 import { fileTypeOf } from '../file-type.js';
 import type { FilesLimits } from '../files-limits.js';
+import { legacyEncoding, unicodeEncoding } from '../formats/encoding.js';
 import { gunzipped, headOfGzip } from '../formats/gzip.js';
+import { readMail } from '../formats/mail.js';
 import { TarReader } from '../formats/tar-reader.js';
+import { kindOfText } from '../formats/text-kinds.js';
 import { ZipArchive } from '../formats/zip-archive.js';
 import { bytes } from '../markdown.js';
 import { tooManyEntries } from '../reading-stopped.js';
@@ -20,7 +23,7 @@ export interface ArchiveFile {
 /** Documents of Office, OpenDocument and EPUB are ZIP files that are no archives for their users. */
 const DOCUMENTS = ['word/document.xml', 'xl/workbook.xml', 'ppt/presentation.xml', 'mimetype'];
 
-/** The files of a ZIP or tar archive, one after another; undefined if the file is no archive. */
+/** The files of a ZIP or tar archive, or those in an e-mail, one after another; undefined if the file has none. */
 export async function archiveFiles(
   file: FileSource,
   limits: FilesLimits,
@@ -35,8 +38,24 @@ export async function archiveFiles(
     const isTar = (await fileTypeOf(await headOfGzip(file, limits)))?.mime === 'application/x-tar';
     return isTar ? tarFiles(gunzipped(file, limits), file, limits) : undefined;
   }
+  if (isMail(file, head)) return filesOfMail(file, limits);
   const isTar = (await fileTypeOf(head))?.mime === 'application/x-tar';
   return isTar ? tarFiles(bytesOf(file), file, limits) : undefined;
+}
+
+/** Whether a file is an e-mail. @param head how it begins */
+export function isMail(file: FileSource, head: Uint8Array): boolean {
+  const encoding = unicodeEncoding(head, false) ?? legacyEncoding(head);
+  const text = encoding && new TextDecoder(encoding.label).decode(head, { stream: true });
+  return text !== undefined && kindOfText(file, text.trimStart()) === 'e-mail';
+}
+
+async function* filesOfMail(file: FileSource, limits: FilesLimits): AsyncGenerator<ArchiveFile> {
+  for (const { filename, mimeType, content } of (await readMail(file, limits)).attachments) {
+    const name = filename ?? 'attachment';
+    const bytes = typeof content === 'string' ? Buffer.from(content) : new Uint8Array(content as ArrayBuffer);
+    yield { name, open: async () => new MemoryFile(name, bytes, file, mimeType) };
+  }
 }
 
 async function* zipFiles(

@@ -2,7 +2,6 @@ import type { FileSource } from '../file-source.js';
 
 /** A file inside another one, which has been unpacked. */
 export class MemoryFile implements FileSource {
-  readonly mimeType = '';
   readonly size: number;
 
   /** @param outer the file that it comes from, whose time it shares */
@@ -10,6 +9,7 @@ export class MemoryFile implements FileSource {
     readonly name: string,
     private readonly content: Uint8Array,
     private readonly outer: FileSource,
+    readonly mimeType = '',
   ) {
     this.size = content.length;
   }

@@ -3,8 +3,8 @@ import type { FileSource } from '../file-source.js';
 import type { FilesLimits } from '../files-limits.js';
 import { openPdf, refusal, textOfPage } from '../formats/pdf.js';
 import type { Pdf } from '../formats/pdf.js';
-import { slidesInOrder } from '../formats/presentation.js';
-import { readXml } from '../formats/xml.js';
+import { notesOfSlide, slidesInOrder, textOfSlide } from '../formats/presentation.js';
+import { openDocumentKind, textsOfSlides } from '../formats/opendocument.js';
 import { ZipArchive } from '../formats/zip-archive.js';
 
 /** A document that consists of pages or slides. */
@@ -13,6 +13,8 @@ export interface Pages {
   count: number;
   /** The text of a page, which is at most a million characters. */
   text(number: number): Promise<string>;
+  /** What only the speaker sees; pages have none. */
+  notes?(number: number): Promise<string>;
   /** Titles in their order, with the level from 0; none if the document has no outline of its own. */
   outline(): Promise<{ title: string; level: number }[]>;
 }
@@ -31,7 +33,8 @@ export async function withPages<T>(
   if (signature === '%PDF-') return withPdf(file, limits, use);
   if (!signature.startsWith('PK\x03\x04')) return use(undefined);
   const zip = await ZipArchive.open(file, limits);
-  return use(zip.has('ppt/presentation.xml') ? await slidesOf(zip) : undefined);
+  if (zip.has('ppt/presentation.xml')) return use(await slidesOf(zip));
+  return use((await openDocumentKind(zip)) === 'presentation' ? await openSlidesOf(zip) : undefined);
 }
 
 async function withPdf<T>(
@@ -75,25 +78,18 @@ async function slidesOf(zip: ZipArchive): Promise<Pages> {
     what: 'slide',
     count: slides.length,
     text: (number) => textOfSlide(zip, slides[number - 1]!),
+    notes: (number) => notesOfSlide(zip, slides[number - 1]!),
     outline: async () => [],
   };
 }
 
-async function textOfSlide(zip: ZipArchive, slide: string): Promise<string> {
-  let text = '';
-  let inText = false;
-  await readXml(zip.read(slide), {
-    open(name) {
-      if (name === 't') inText = true;
-      if (name === 'br') text += ' ';
-    },
-    text(piece) {
-      if (inText && text.length < LONGEST) text += piece;
-    },
-    close(name) {
-      if (name === 't') inText = false;
-      if (name === 'p' && text !== '' && !text.endsWith('\n')) text += '\n';
-    },
-  });
-  return text;
+async function openSlidesOf(zip: ZipArchive): Promise<Pages> {
+  const slides = await textsOfSlides(zip);
+  return {
+    what: 'slide',
+    count: slides.length,
+    text: async (number) => slides[number - 1]!.text,
+    notes: async (number) => slides[number - 1]!.notes,
+    outline: async () => [],
+  };
 }

@@ -1,18 +1,26 @@
 import { bytesOf, headOf } from '../file-source.js';
 import type { FileSource } from '../file-source.js';
 import type { FilesLimits } from '../files-limits.js';
-import { decode, exactEncoding, legacyEncoding, unicodeEncoding } from '../formats/encoding.js';
+import { LEVELS } from '../formats/contained-files.js';
+import { decode, decodeMarkup, exactEncoding, legacyEncoding, unicodeEncoding } from '../formats/encoding.js';
+import { documentsOf } from '../formats/epub.js';
 import { gunzipped, headOfGzip } from '../formats/gzip.js';
 import { extensionOf } from '../formats/languages.js';
-import { headingStyles } from '../formats/word-document.js';
+import { readHtml } from '../formats/html-reader.js';
+import { headersOf, readMail } from '../formats/mail.js';
+import { mimeTypeOf, openDocumentKind, openTextParts } from '../formats/opendocument.js';
+import { RtfReader } from '../formats/rtf.js';
+import { kindOfText } from '../formats/text-kinds.js';
+import { wordParts } from '../formats/word-document.js';
 import { readXml } from '../formats/xml.js';
 import { ZipArchive } from '../formats/zip-archive.js';
 import { sheetsOf } from '../tables/workbook-tables.js';
 import { UnreadableFile } from '../unreadable-file.js';
-import { archiveFiles } from './archive-entries.js';
+import { archiveFiles, isMail } from './archive-entries.js';
 import { withPages } from './pages.js';
 import type { Pages } from './pages.js';
-import type { Passage, Passages } from './passage.js';
+import { PassageSink, passagesFrom } from './passage-sink.js';
+import type { Passage, Passages, Place } from './passage.js';
 
 /** Characters of a passage, and of one file. */
 const LONGEST = 10_000;
@@ -23,21 +31,35 @@ const MOST = 16 * 1024 * 1024;
  *
  * @throws {UnreadableFile} if it is broken or encrypted
  */
-export async function* passagesOf(file: FileSource, limits: FilesLimits): Passages {
+export async function* passagesOf(file: FileSource, limits: FilesLimits, level = 1): Passages {
   let length = 0;
-  for await (const passage of allOf(file, limits)) {
+  for await (const passage of allOf(file, limits, level)) {
     if (passage.text.trim() === '') continue;
-    yield { ...passage, text: passage.text.slice(0, LONGEST) };
+    for (const text of piecesOf(passage.text)) yield { ...passage, text };
     length += passage.text.length;
     if (length > MOST) return;
   }
 }
 
-async function* allOf(file: FileSource, limits: FilesLimits): Passages {
+/** A long text in pieces that end between words. */
+function* piecesOf(text: string): Generator<string> {
+  let start = 0;
+  while (text.length - start > LONGEST) {
+    const space = text.lastIndexOf(' ', start + LONGEST) + 1;
+    const end = space > start ? space : start + LONGEST;
+    yield text.slice(start, end);
+    start = end;
+  }
+  yield text.slice(start);
+}
+
+async function* allOf(file: FileSource, limits: FilesLimits, level: number): Passages {
+  const head = await headOf(file);
+  if (isMail(file, head)) yield* passagesOfMail(file, limits);
   const archive = await archiveFiles(file, limits);
   if (archive) {
     for await (const { name, open } of archive) {
-      for (const passage of await passagesOfEntry(open, limits)) {
+      for (const passage of await passagesOfEntry(open, limits, level + 1)) {
         yield { ...passage, place: { entry: name, ...passage.place } };
       }
     }
@@ -45,20 +67,28 @@ async function* allOf(file: FileSource, limits: FilesLimits): Passages {
   }
   const ofPages = await withPages(file, limits, async (pages) => pages && collect(passagesOfPages(pages)));
   if (ofPages) return yield* ofPages;
-  const head = await headOf(file);
   const signature = Buffer.from(head.subarray(0, 4)).toString('latin1');
   if (signature === 'PK\x03\x04') return yield* passagesOfOffice(await ZipArchive.open(file, limits));
   const isGzip = signature.startsWith('\x1f\x8b');
-  const name = isGzip ? file.name.replace(/\.gz$/i, '') : file.name;
+  const label = isGzip ? { name: file.name.replace(/\.gz$/i, ''), mimeType: '' } : file;
   const chunks = () => (isGzip ? gunzipped(file, limits) : bytesOf(file));
-  yield* passagesOfText(name, isGzip ? await headOfGzip(file, limits) : head, chunks);
+  yield* passagesOfText(label, isGzip ? await headOfGzip(file, limits) : head, chunks);
 }
 
-/** An entry that cannot be read does not keep the others from being read. Archives inside of archives are not opened. */
-async function passagesOfEntry(open: () => Promise<FileSource>, limits: FilesLimits): Promise<Passage[]> {
+/**
+ * An entry that cannot be read does not keep the others from being read. Archives inside of archives are not opened; e-mails are, on
+ * some levels.
+ */
+async function passagesOfEntry(
+  open: () => Promise<FileSource>,
+  limits: FilesLimits,
+  level: number,
+): Promise<Passage[]> {
   try {
     const entry = await open();
-    return (await archiveFiles(entry, limits)) ? [] : await collect(passagesOf(entry, limits));
+    const isOpened = level <= LEVELS && isMail(entry, await headOf(entry));
+    if (!isOpened && (await archiveFiles(entry, limits))) return [];
+    return await collect(passagesOf(entry, limits, level));
   } catch (error) {
     if (error instanceof UnreadableFile) return [];
     throw error;
@@ -67,13 +97,22 @@ async function passagesOfEntry(open: () => Promise<FileSource>, limits: FilesLim
 
 async function* passagesOfPages(pages: Pages): Passages {
   for (let number = 1; number <= pages.count; number += 1) {
-    for (const text of (await pages.text(number)).split('\n'))
-      yield { place: { [pages.what]: number }, text };
+    const place = { [pages.what]: number };
+    for (const text of (await pages.text(number)).split('\n')) yield { place, text };
+    for (const text of ((await pages.notes?.(number)) ?? '').split('\n'))
+      yield { place: { ...place, aside: 'notes' }, text };
   }
 }
 
 async function* passagesOfOffice(zip: ZipArchive): Passages {
-  if (zip.has('word/document.xml')) yield* await paragraphsOf(zip);
+  const sink = new PassageSink();
+  const isWord = zip.has('word/document.xml');
+  const isText = !isWord && (await openDocumentKind(zip)) === 'text';
+  const parts = isWord ? wordParts(zip, sink) : isText ? openTextParts(zip, sink) : [];
+  for await (const { entry, listener } of parts)
+    yield* passagesFrom(zip.read(entry), sink, (chunks) => readXml(chunks, listener));
+  if (isWord || isText) return;
+  if ((await mimeTypeOf(zip)) === 'application/epub+zip') return yield* passagesOfBook(zip);
   for (const { name, rows } of (await sheetsOf(zip)) ?? []) {
     for await (const { number, cells } of rows()) {
       yield { place: { sheet: name, row: number }, text: cells.filter((cell) => cell !== null).join(' | ') };
@@ -81,54 +120,69 @@ async function* passagesOfOffice(zip: ZipArchive): Passages {
   }
 }
 
-async function paragraphsOf(zip: ZipArchive): Promise<Passage[]> {
-  const levels = await headingStyles(zip);
-  const passages: Passage[] = [];
-  let text = '';
-  let level: number | undefined;
-  let inText = false;
-  let length = 0;
-  await readXml(zip.read('word/document.xml'), {
-    open(name, attributes) {
-      if (name === 'pStyle') level = levels.get(attributes['w:val'] ?? '');
-      if (name === 't') inText = true;
-      if (name === 'tab' || name === 'br') text += ' ';
-    },
-    text(piece) {
-      if (inText && text.length < LONGEST) text += piece;
-    },
-    close(name) {
-      if (name === 't') inText = false;
-      if (name !== 'p') return;
-      length += text.length;
-      const place = { paragraph: passages.length + 1 };
-      if (text.trim() !== '') passages.push({ place, text, ...(level !== undefined && { level }) });
-      text = '';
-      level = undefined;
-    },
-    isEnough: () => length > MOST,
-  });
-  return passages;
+async function* passagesOfBook(zip: ZipArchive): Passages {
+  for (const [index, entry] of (await documentsOf(zip)).entries()) {
+    const sink = new PassageSink({ document: index + 1 });
+    yield* passagesFrom(zip.read(entry), sink, (chunks) => readHtml(decodeMarkup(chunks), sink));
+  }
+}
+
+async function* passagesOfMail(file: FileSource, limits: FilesLimits): Passages {
+  const mail = await readMail(file, limits);
+  for (const [name, values] of headersOf(mail))
+    yield { place: { aside: 'header' }, text: `${name}: ${values.join(', ')}`, isParagraph: true };
+  if (mail.text?.trim()) return yield* passagesOfLines([mail.text], false);
+  const sink = new PassageSink();
+  await readHtml([mail.html ?? ''], sink);
+  yield* sink.take();
 }
 
 async function* passagesOfText(
-  name: string,
+  label: { name: string; mimeType: string },
   head: Uint8Array,
-  chunks: () => AsyncIterable<Uint8Array>,
+  chunks: () => AsyncGenerator<Uint8Array>,
 ): Passages {
   const likely = unicodeEncoding(head, false) ?? legacyEncoding(head);
   if (!likely) return;
+  const beginning = new TextDecoder(likely.label).decode(head, { stream: true }).trimStart();
+  const kind = kindOfText(label, beginning);
+  if (kind === 'RTF') {
+    const sink = new PassageSink();
+    const reader = new RtfReader(sink);
+    yield* passagesFrom(chunks(), sink, (all) => reader.read(all));
+    reader.end();
+    return yield* sink.take();
+  }
   const encoding = await exactEncoding(chunks(), likely);
-  const isMarkdown = /^(md|markdown|mdx)$/.test(extensionOf(name));
+  if (kind === 'HTML') {
+    const sink = new PassageSink({ line: 1 });
+    return yield* passagesFrom(chunks(), sink, (all) =>
+      readHtml(byLine(decode(all, encoding), sink.place), sink),
+    );
+  }
+  yield* passagesOfLines(decode(chunks(), encoding), /^(md|markdown|mdx)$/.test(extensionOf(label.name)));
+}
+
+/** Passes pieces on line by line, and counts the lines. */
+async function* byLine(pieces: AsyncIterable<string>, place: Place): AsyncGenerator<string> {
+  for await (const piece of pieces) {
+    for (const line of piece.split(/(?<=\n)/)) {
+      yield line;
+      if (line.endsWith('\n')) place.line! += 1;
+    }
+  }
+}
+
+async function* passagesOfLines(pieces: AsyncIterable<string> | string[], isMarkdown: boolean): Passages {
   let line = 0;
-  for await (const text of linesOf(decode(chunks(), encoding))) {
+  for await (const text of linesOf(pieces)) {
     line += 1;
     const hashes = isMarkdown ? /^(#{1,6})\s/.exec(text)?.[1] : undefined;
     yield { place: { line }, text, ...(hashes && { level: hashes.length - 1 }) };
   }
 }
 
-async function* linesOf(pieces: AsyncIterable<string>): AsyncGenerator<string> {
+async function* linesOf(pieces: AsyncIterable<string> | string[]): AsyncGenerator<string> {
   let rest = '';
   for await (const piece of pieces) {
     const lines = (rest + piece).split(/\r\n|\n|\r(?!$)/);

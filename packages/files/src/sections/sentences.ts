@@ -1,10 +1,5 @@
-import { headOf } from '../file-source.js';
 import type { FileSource } from '../file-source.js';
 import type { FilesLimits } from '../files-limits.js';
-import { looksLikeHtml } from '../formats/html.js';
-import { readHtml } from '../formats/html-reader.js';
-import type { HtmlSink } from '../formats/html-reader.js';
-import { languageOf } from '../formats/languages.js';
 import type { Passage, Place } from './passage.js';
 import { passagesOf } from './passages-of.js';
 
@@ -28,25 +23,16 @@ const ABBREVIATED =
 const SEGMENTER = new Intl.Segmenter('en', { granularity: 'sentence' });
 
 /**
- * The sentences of a text file, a PDF, slides or a Word document. Lines that belong together are joined: a text has its line breaks
+ * The sentences of a text, a document or slides. Lines that belong together are joined: a text has its line breaks
  * where the page ends. Nothing for a file that consists of rows.
  *
  * @throws {UnreadableFile} if it is broken or encrypted
  */
 export async function* sentencesOf(file: FileSource, limits: FilesLimits): AsyncGenerator<Sentence> {
-  const passages = passagesOf(file, limits);
-  const head = new TextDecoder().decode((await headOf(file)).subarray(0, 100)).trimStart();
-  // Their texts are between marks that only the description of such a file reads.
-  if (head.startsWith('{\\rtf')) return;
-  const isPage = languageOf(file.name)?.name === 'HTML' || looksLikeHtml(head);
-  yield* sentencesIn(isPage ? paragraphsOfHtml(passages) : passages, file);
-}
-
-async function* sentencesIn(passages: AsyncIterable<Passage>, file: FileSource): AsyncGenerator<Sentence> {
   let lines: Passage[] = [];
   let length = 0;
   let longest = 0;
-  for await (const line of passages) {
+  for await (const line of passagesOf(file, limits)) {
     file.checkTime();
     if (line.place.row !== undefined) continue;
     longest = Math.max(longest, Math.min(line.text.length, FULL_LINE));
@@ -62,48 +48,14 @@ async function* sentencesIn(passages: AsyncIterable<Passage>, file: FileSource):
   yield* splitIn(lines);
 }
 
-/** The paragraphs of a page, each with the line in which it begins. */
-async function* paragraphsOfHtml(lines: AsyncIterable<Passage>): AsyncGenerator<Passage> {
-  const paragraphs: Passage[] = [];
-  let line = 0;
-  let begun = undefined as { line: number; text: string } | undefined;
-  const sink: HtmlSink = {
-    ...NO_TABLES,
-    add(text) {
-      if (begun) begun.text += text;
-      else if (text.trim() !== '') begun = { line, text };
-    },
-    endParagraph() {
-      const text = begun?.text.trim();
-      if (begun && text) paragraphs.push({ place: { line: begun.line }, text, level: 0 });
-      begun = undefined;
-      return text ?? '';
-    },
-  };
-  async function* pieces(): AsyncGenerator<string> {
-    for await (const { place, text } of lines) {
-      line = place.line ?? line + 1;
-      yield `${text}\n`;
-    }
-  }
-  await readHtml(pieces(), sink);
-  yield* paragraphs;
-}
-
-const NO_TABLES = {
-  openTable: () => undefined,
-  closeTable: () => undefined,
-  openRow: () => undefined,
-  openCell: () => undefined,
-  closeCell: () => undefined,
-};
-
 /** Whether a line is in the paragraph of the line before it. */
 function isContinued(last: Passage, next: Passage, longest: number): boolean {
   const [before, after] = [last.place, next.place];
-  if (before.paragraph !== undefined || next.level !== undefined || last.level !== undefined) return false;
+  if (next.isParagraph || last.isParagraph || next.level !== undefined || last.level !== undefined)
+    return false;
   if (before.entry !== after.entry || before.page !== after.page || before.slide !== after.slide)
     return false;
+  if (before.aside !== after.aside) return false;
   if (after.line !== undefined && after.line !== (before.line ?? 0) + 1) return false;
   if (/^\s*\p{Ll}/u.test(next.text)) return true;
   return (

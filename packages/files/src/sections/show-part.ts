@@ -57,7 +57,8 @@ async function showPages(pages: Pages, first: number, last: number): Promise<str
   let length = 0;
   const end = Math.min(last, total, first + SHOWN_PAGES - 1);
   for (let number = first; number <= end; number += 1) {
-    const text = (await pages.text(number)).trim();
+    const notes = (await pages.notes?.(number))?.trim();
+    const text = `${(await pages.text(number)).trim()}${notes ? `\n\n[notes] ${notes}` : ''}`.trim();
     const shown = text.slice(0, SHOWN_TEXT - length);
     length += shown.length;
     const cut = shown.length < text.length ? '\n\n(The beginning only.)' : '';
@@ -150,9 +151,10 @@ async function outlineOf(pages: Pages): Promise<string> {
 async function showText(file: FileSource, limits: FilesLimits): Promise<string | undefined> {
   const parts: string[] = [];
   let length = 0;
-  for await (const { text } of passagesOf(file, limits)) {
-    parts.push(text);
-    length += text.length + 1;
+  for await (const { text, place } of passagesOf(file, limits)) {
+    const line = place.aside === undefined ? text : `[${place.aside}] ${text}`;
+    parts.push(line);
+    length += line.length + 1;
     if (length > SHOWN_TEXT) break;
   }
   if (parts.length === 0) return undefined;

@@ -1,0 +1,23 @@
+import { relationshipsOf } from './relationships.js';
+import { readXml } from './xml.js';
+import type { ZipArchive } from './zip-archive.js';
+
+/** The entries to which a part of an office document refers, and whose root element has one of these names. */
+export async function relatedParts(zip: ZipArchive, part: string, roots: string[]): Promise<string[]> {
+  const entries = new Set((await relationshipsOf(zip, part)).values());
+  const found: string[] = [];
+  for (const entry of entries) {
+    if (/\.xml$/i.test(entry) && zip.has(entry) && roots.includes(await rootOf(zip, entry)))
+      found.push(entry);
+  }
+  return found;
+}
+
+async function rootOf(zip: ZipArchive, entry: string): Promise<string> {
+  let root = '';
+  await readXml(zip.read(entry), {
+    open: (name) => (root ||= name),
+    isEnough: () => root !== '',
+  });
+  return root;
+}
