@@ -5,7 +5,7 @@ import { describeText } from './formats/text.js';
 import { INTRODUCTION, isToldOfModel, noLanguage } from './introduction.js';
 import { knownFiles } from './known-files.js';
 import { bytes, code, plain } from './markdown.js';
-import { filesNamed, noSuchFile } from './named-files.js';
+import { filesNamed, inEncoding, noSuchFile } from './named-files.js';
 import type { ParserJob } from './parser-job.js';
 import type { Question } from './parser-protocol.js';
 import { ONLY_READING, parseRequest } from './request.js';
@@ -68,8 +68,8 @@ export async function* answerRequests(
   ask: Ask,
 ): AsyncGenerator<Envelope> {
   const { signal } = context;
-  const own = parts.filter((part) => part.type === 'file');
-  const known = await knownFiles(parts, context);
+  let own = parts.filter((part) => part.type === 'file');
+  let known = await knownFiles(parts, context);
   let items: Suggestion[] = [];
   for (const [index, part] of parts.entries()) {
     if (signal.aborted) return;
@@ -80,6 +80,8 @@ export async function* answerRequests(
       continue;
     }
     if (request.kind === 'describe') {
+      own = inEncoding(own, request);
+      known = inEncoding(known, request);
       items = yield* answerDescribe(request.of, meantBy(request, own, known), signal, ask);
       continue;
     }

@@ -7,7 +7,7 @@ import { LEVELS } from './formats/contained-files.js';
 import type { DescribeContained } from './formats/contained-files.js';
 import { headingOf } from './formats/findings.js';
 import type { Findings } from './formats/findings.js';
-import { legacyEncoding, unicodeEncoding } from './formats/encoding.js';
+import { certainEncoding, legacyEncoding } from './formats/encoding.js';
 import type { Encoding } from './formats/encoding.js';
 import { describeGzip } from './formats/gzip.js';
 import { describeImage } from './formats/image.js';
@@ -70,7 +70,7 @@ async function* examine(
   const head = await headOf(file);
   // A PDF may consist of plain text only: it must be recognised before text is.
   if (beginsWith(head, '%PDF-')) return yield* describePdf(file, limits);
-  const unicode = unicodeEncoding(head, head.length === file.size);
+  const unicode = certainEncoding(file.mimeType, head, head.length === file.size);
   if (unicode) return yield* describeAsText(file, unicode, head, limits, workspace, describe);
   if (beginsWith(head, 'PK\x03\x04') || beginsWith(head, 'PK\x05\x06')) {
     yield* describeZip(file, limits, describe);
@@ -90,7 +90,8 @@ async function* examine(
   }
   if (type && isMedia(type.mime)) return yield* describeMedia(file, type);
   if (type?.mime.startsWith('image/')) return yield* describeImage(file, type.mime);
-  const legacy = type ? undefined : legacyEncoding(head);
+  const isText = !type || /^text\/|xml$|rtf$/.test(type.mime);
+  const legacy = isText ? legacyEncoding(head) : undefined;
   if (legacy) return yield* describeAsText(file, legacy, head, limits, workspace, describe);
   yield* describeBinary(file, type);
 }

@@ -5,7 +5,7 @@ import type { Envelope, FilePart, Query, QueryContext, QueryPart } from 'nest-ag
 import { answerRequests, describeParts, headingOf, requestsOf } from './answer-query.js';
 import { FilesLimits } from './files-limits.js';
 import { knownFiles } from './known-files.js';
-import { filesNamed, noSuchFile } from './named-files.js';
+import { filesNamed, inEncoding, noSuchFile } from './named-files.js';
 import type { ParserJob } from './parser-job.js';
 import { ParserPool } from './parser-pool.js';
 import type { Question } from './parser-protocol.js';
@@ -93,7 +93,7 @@ export class FilesHandler extends AgentHandler implements OnApplicationShutdown 
       return 'There are no files here: ask without `as`.';
     const known = await knownFiles(parts, context);
     if (question.kind !== 'describe') return this.#whole(question, known, context);
-    const chosen = filesNamed(known, question.of);
+    const chosen = filesNamed(inEncoding(known, question), question.of);
     const texts = chosen.map(async (part) => {
       return `${headingOf(part)}${await this.#whole({ kind: 'describe' }, [part], context)}`;
     });

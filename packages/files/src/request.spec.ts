@@ -41,6 +41,8 @@ describe('A request', () => {
       'truncate orders',
       "copy orders to '/tmp/a'",
     ].map((text): [string, object] => [text, { kind: 'writing' }]),
+    ['encoding Windows-1251', { kind: 'describe', encoding: 'windows-1251' }],
+    ['encoding sjis of a.csv', { kind: 'describe', encoding: 'shift_jis', of: 'a.csv' }],
     ['outline', { kind: 'outline' }],
     ['text of report.pdf', { kind: 'text', of: 'report.pdf' }],
   ])('is read from %j', (text, request) => {

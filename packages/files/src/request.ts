@@ -1,7 +1,9 @@
+import { labelOf } from './formats/encoding.js';
+
 /**
  * The requests that the text of a query may consist of. Key words may be in capitals. White space around is ignored.
  *
- *     request   = sql | writing | find | pages | sheet | entry | whole
+ *     request   = sql | writing | find | pages | sheet | entry | whole | encoding
  *     sql       = statement [ ";" ] [ "as" form ]  |  [ "export" ] table "as" form
  *     form      = "csv" | "json" | "parquet" | "chart"
  *     statement = "select" …  |  "with" name "as (" …  |  "show tables"
@@ -12,6 +14,7 @@
  *     sheet     = "sheet" name [ of ]
  *     entry     = "entry" path [ of ]
  *     whole     = ( "describe" | "outline" | "text" ) [ of ]
+ *     encoding  = "encoding" its name [ of ]
  *     of        = "of" the name of a file with its extension
  *
  * A name or a path may be in quotes. `describe this` and `summarize it` are ordinary English: `this`, `it` and similar words
@@ -25,7 +28,7 @@ export type FilesRequest =
   | { kind: 'pages'; first: number; last: number; of?: string }
   | { kind: 'sheet'; name: string; of?: string }
   | { kind: 'entry'; path: string; of?: string }
-  | { kind: 'describe'; of?: string }
+  | { kind: 'describe'; encoding?: string; of?: string }
   | { kind: 'outline' | 'text'; of?: string }
   | { kind: 'writing' };
 
@@ -115,7 +118,7 @@ function parseFind(line: string): FilesRequest | undefined {
 
 function parsePart(line: string): FilesRequest | undefined {
   const [, word = '', rest = ''] =
-    /^(pages?|sheet|entry|describe|outline|text)\b\s*(\S.*)?$/i.exec(line) ?? [];
+    /^(pages?|sheet|entry|describe|outline|text|encoding)\b\s*(\S.*)?$/i.exec(line) ?? [];
   const { what, ...of } = splitOf(rest);
   switch (word.toLowerCase()) {
     case 'page':
@@ -133,6 +136,10 @@ function parsePart(line: string): FilesRequest | undefined {
     case 'outline':
     case 'text':
       return what === '' ? { kind: word.toLowerCase() as 'describe', ...of } : undefined;
+    case 'encoding': {
+      const encoding = labelOf(unquoted(what));
+      return encoding === undefined ? undefined : { kind: 'describe', encoding, ...of };
+    }
     default:
       return undefined;
   }

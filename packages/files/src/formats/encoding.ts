@@ -1,35 +1,75 @@
-import { isAscii } from 'node:buffer';
+import { isUtf8 } from 'node:buffer';
 import { bytesOf } from '../file-source.js';
 import type { FileSource } from '../file-source.js';
 
 /** A character encoding. */
 export interface Encoding {
   /** Its label for `TextDecoder`. */
-  label: 'utf-8' | 'utf-16le' | 'utf-16be' | 'windows-1252';
+  label: string;
   /** Its name in answers. */
   name: string;
 }
 
+const UTF_8: Encoding = { label: 'utf-8', name: 'UTF-8' };
 const LEGACY: Encoding = { label: 'windows-1252', name: 'not UTF-8, read as Windows-1252' };
+/** The bytes of U+FFFD, which also stands for bytes that cannot be decoded. */
+const REPLACEMENTS = new Map([
+  ['utf-8', Buffer.from('efbfbd', 'hex')],
+  ['utf-16le', Buffer.from('fdff', 'hex')],
+  ['utf-16be', Buffer.from('fffd', 'hex')],
+  ['gb18030', Buffer.from('8431a437', 'hex')],
+]);
 
 /**
- * Detects by the beginning of a file whether it is Unicode text, and in which encoding.
+ * The encoding of a text that declares it, or is Unicode as its beginning shows.
  *
+ * @param mimeType which the caller declares; its `charset` comes before what the text says
  * @param head the first bytes of the file
  * @param whole whether these are all of its bytes; otherwise the last character may be cut
- * @returns undefined if the bytes are not Unicode text
+ * @returns undefined if the bytes are no such text
  */
-export function unicodeEncoding(head: Uint8Array, whole: boolean): Encoding | undefined {
+export function certainEncoding(mimeType: string, head: Uint8Array, whole: boolean): Encoding | undefined {
   if (startsWith(head, 0xef, 0xbb, 0xbf)) return { label: 'utf-8', name: 'UTF-8 with a byte order mark' };
   if (startsWith(head, 0xff, 0xfe)) return { label: 'utf-16le', name: 'UTF-16, little-endian' };
   if (startsWith(head, 0xfe, 0xff)) return { label: 'utf-16be', name: 'UTF-16, big-endian' };
+  const [, charset] = /;\s*charset\s*=\s*"?([^\s";]+)/i.exec(mimeType) ?? [];
+  const label = labelOf(charset ?? charsetIn(head));
+  // UTF-8 needs no declaration, and a page that says UTF-16 in single bytes is none.
+  if (label?.startsWith('utf-16') && charset !== undefined && !isUtf8(head)) return declared(label);
   if (head.includes(0)) return utf16WithoutMark(head);
   if (hasControls(head)) return undefined;
+  if (label !== undefined && !label.startsWith('utf-')) return declared(label);
+  return isWellFormed(head, whole) ? UTF_8 : undefined;
+}
+
+/** What HTML and XML say about their own encoding. */
+function charsetIn(head: Uint8Array): string {
+  const text = Buffer.from(head).toString('latin1').trimStart();
+  if (!text.startsWith('<')) return '';
+  const [, ofXml] = /^<\?xml\s[^>]{0,200}\bencoding\s*=\s*["']([^"'>]+)/.exec(text) ?? [];
+  const [, ofHtml = ''] = /<meta\s[^>]{0,500}\bcharset\s*=\s*["']?\s*([^\s"'/>;]+)/i.exec(text) ?? [];
+  return ofXml ?? ofHtml;
+}
+
+/** The name of an encoding for `TextDecoder`; undefined if it does not know it. */
+export function labelOf(charset: string): string | undefined {
   try {
-    new TextDecoder('utf-8', { fatal: true }).decode(head, { stream: !whole });
-    return { label: 'utf-8', name: 'UTF-8' };
+    return new TextDecoder(charset).encoding;
   } catch {
     return undefined;
+  }
+}
+
+function declared(label: string): Encoding {
+  return { label, name: `${label}, as declared` };
+}
+
+function isWellFormed(head: Uint8Array, whole: boolean): boolean {
+  try {
+    new TextDecoder('utf-8', { fatal: true }).decode(head, { stream: !whole });
+    return true;
+  } catch {
+    return false;
   }
 }
 
@@ -49,33 +89,53 @@ export async function exactEncoding(
   encoding: Encoding,
 ): Promise<Encoding> {
   if (encoding.name !== 'UTF-8') return encoding;
-  const decoder = new TextDecoder('utf-8');
-  let isInside = false;
   let undecodable = 0;
-  for await (const chunk of chunks) {
-    if (!isInside && isAscii(chunk)) continue;
-    isInside = chunk.at(-1)! > 0x7f;
-    for (const character of decoder.decode(chunk, { stream: true }).match(/[^\0-\x7f]/g) ?? []) {
-      if (character !== '\ufffd') return encoding;
-      undecodable += 1;
-    }
+  for await (const text of decode(chunks, encoding, (count) => (undecodable += count))) {
+    // U+FFFD that no byte has caused is in the file itself.
+    if (/[^\0-\x7f\ufffd]/.test(text) || (undecodable === 0 && text.includes('\ufffd'))) return encoding;
   }
   return undecodable > 0 ? LEGACY : encoding;
 }
 
-/** Decodes chunks. Ill-formed bytes become U+FFFD, and a byte order mark is left out. */
+/**
+ * Decodes chunks. Ill-formed bytes become U+FFFD, and a byte order mark is left out.
+ *
+ * @param onUndecodable receives how many characters U+FFFD ill-formed bytes have become
+ */
 export async function* decode(
   chunks: AsyncIterable<Uint8Array> | Iterable<Uint8Array>,
-  encoding: Encoding,
+  { label }: Encoding,
+  onUndecodable: (count: number) => void = () => undefined,
 ): AsyncGenerator<string> {
-  const decoder = new TextDecoder(encoding.label);
-  for await (const chunk of chunks) yield decoder.decode(chunk, { stream: true });
-  yield decoder.decode();
+  const decoder = new TextDecoder(label);
+  const own = REPLACEMENTS.get(label);
+  let before: Uint8Array = new Uint8Array();
+  for await (const chunk of chunks) {
+    const text = decoder.decode(chunk, { stream: true });
+    const found = text.split('\ufffd').length - 1;
+    if (found > 0) onUndecodable(found - (own ? timesIn(Buffer.concat([before, chunk]), own) : 0));
+    before = own ? chunk.subarray(1 - own.length) : before;
+    yield text;
+  }
+  const rest = decoder.decode();
+  if (rest !== '') onUndecodable(rest.length);
+  yield rest;
+}
+
+function timesIn(bytes: Buffer, part: Buffer): number {
+  let times = 0;
+  for (let at = bytes.indexOf(part); at >= 0; at = bytes.indexOf(part, at + part.length)) times += 1;
+  return times;
 }
 
 /** Decodes a part of a document, which is UTF-8 if it does not say what else it is. */
 export async function* decodeMarkup(chunks: AsyncIterable<Uint8Array>): AsyncGenerator<string> {
-  yield* decode(chunks, { label: 'utf-8', name: 'UTF-8' });
+  let decoder: InstanceType<typeof TextDecoder> | undefined;
+  for await (const chunk of chunks) {
+    decoder ??= new TextDecoder((certainEncoding('', chunk, false) ?? UTF_8).label);
+    yield decoder.decode(chunk, { stream: true });
+  }
+  yield decoder?.decode() ?? '';
 }
 
 /** Decodes a file in chunks. */

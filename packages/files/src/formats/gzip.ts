@@ -10,7 +10,7 @@ import { UnreadableFile } from '../unreadable-file.js';
 import type { DescribeContained } from './contained-files.js';
 import { headingOf } from './findings.js';
 import type { Findings } from './findings.js';
-import { unicodeEncoding } from './encoding.js';
+import { certainEncoding } from './encoding.js';
 import { describeTar } from './tar.js';
 
 /** Unpacked bytes that show what is inside. The signature of a tar archive is in its first 512 bytes. */
@@ -33,7 +33,7 @@ export async function* describeGzip(
   const stopped = await untilStopped(() => unpacked.drain());
   const size = `${stopped ? 'More than ' : ''}${bytes(unpacked.size)} unpacked`;
   const parts = [`${size}${compressionOf(unpacked.size, file.size)}.`];
-  const encoding = unicodeEncoding(head, unpacked.size <= head.length);
+  const encoding = certainEncoding('', head, unpacked.size <= head.length);
   if (type) parts[0] += ` Inside: ${type.mime}.`;
   else if (encoding && head.length > 0) {
     const text = new TextDecoder(encoding.label).decode(head, { stream: true });

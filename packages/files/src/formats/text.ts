@@ -5,7 +5,7 @@ import { count, opening } from '../markdown.js';
 import { untilStopped } from '../reading-stopped.js';
 import { headingOf } from './findings.js';
 import type { Findings } from './findings.js';
-import { exactEncoding, textOf } from './encoding.js';
+import { decode, exactEncoding } from './encoding.js';
 import type { Encoding } from './encoding.js';
 import { languageOf } from './languages.js';
 
@@ -18,8 +18,6 @@ export class TextTally {
   characters = 0;
   /** Sequences of characters other than white space. */
   words = 0;
-  /** Characters U+FFFD, which replace bytes that could not be decoded. */
-  undecodable = 0;
   #breaks = 0;
   #last = 0;
   #inWord = false;
@@ -38,7 +36,6 @@ export class TextTally {
       if (!(unit >= 0xdc00 && unit <= 0xdfff && this.#last >= 0xd800 && this.#last <= 0xdbff)) {
         this.characters += 1;
       }
-      if (unit === 0xfffd) this.undecodable += 1;
       const space = isSpace(unit);
       if (!space && !this.#inWord) this.words += 1;
       this.#inWord = !space;
@@ -70,16 +67,17 @@ export async function* describeTextFile(file: FileSource, likely: Encoding): Fin
   let encoding = likely;
   const tally = new TextTally();
   let beginning = '';
+  let undecodable = 0;
   const stopped = await untilStopped(async () => {
     encoding = await exactEncoding(bytesOf(file), likely);
-    for await (const piece of textOf(file, encoding)) {
+    for await (const piece of decode(bytesOf(file), encoding, (count) => (undecodable += count))) {
       if (beginning.length < SLICE) beginning += piece.slice(0, SLICE);
       tally.add(piece);
     }
   });
   const language = languageOf(file.name);
   const facts = [`${stopped ? 'At least ' : ''}${tally.toString()}.`, `Encoding: ${encoding.name}.`];
-  if (tally.undecodable > 0) facts.push(`${count(tally.undecodable, 'character')} could not be decoded.`);
+  if (undecodable > 0) facts.push(`${count(undecodable, 'character')} could not be decoded.`);
   const heading = headingOf(language ? `${language.name} file` : 'Text file', file);
   const isWhole = beginning.length < SLICE && !stopped;
   yield `${heading}${facts.join(' ')}\n\n${opening(beginning, isWhole, language?.fence)}`;

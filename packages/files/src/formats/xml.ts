@@ -1,4 +1,5 @@
 import { UnreadableFile } from '../unreadable-file.js';
+import { decodeMarkup } from './encoding.js';
 
 /** Elements inside one another, and attributes of one element, that are read. Documents of programs have far fewer. */
 const DEEPEST = 1000;
@@ -14,7 +15,7 @@ export interface XmlListener {
 }
 
 /**
- * Reads UTF-8 XML as it arrives. Document types are not expanded. Names and attributes have at most 64 KiB, and a longer
+ * Reads XML as it arrives. Document types are not expanded. Names and attributes have at most 64 KiB, and a longer
  * text is passed on in pieces.
  *
  * @throws {UnreadableFile} if the XML is not well-formed, or nested too deeply, or an element has too many attributes
@@ -49,9 +50,8 @@ export async function readXml(chunks: AsyncIterable<Uint8Array>, listener: XmlLi
     listener.close?.(local(name));
   };
 
-  const decoder = new TextDecoder();
-  for await (const chunk of chunks) {
-    parser.write(decoder.decode(chunk, { stream: true }));
+  for await (const text of decodeMarkup(chunks)) {
+    parser.write(text);
     if (fault) throw new UnreadableFile('This document is broken: the XML inside is not well-formed.');
     if (listener.isEnough?.()) return;
   }

@@ -2,7 +2,7 @@ import { bytesOf, headOf } from '../file-source.js';
 import type { FileSource } from '../file-source.js';
 import { fileTypeOf } from '../file-type.js';
 import type { FilesLimits } from '../files-limits.js';
-import { legacyEncoding, unicodeEncoding } from '../formats/encoding.js';
+import { certainEncoding, legacyEncoding } from '../formats/encoding.js';
 import { gunzipped, headOfGzip } from '../formats/gzip.js';
 import { readMail } from '../formats/mail.js';
 import { TarReader } from '../formats/tar-reader.js';
@@ -45,7 +45,7 @@ export async function archiveFiles(
 
 /** Whether a file is an e-mail. @param head how it begins */
 export function isMail(file: FileSource, head: Uint8Array): boolean {
-  const encoding = unicodeEncoding(head, false) ?? legacyEncoding(head);
+  const encoding = certainEncoding(file.mimeType, head, false) ?? legacyEncoding(head);
   const text = encoding && new TextDecoder(encoding.label).decode(head, { stream: true });
   return text !== undefined && kindOfText(file, text.trimStart()) === 'e-mail';
 }

@@ -2,7 +2,7 @@ import { bytesOf, headOf } from '../file-source.js';
 import type { FileSource } from '../file-source.js';
 import type { FilesLimits } from '../files-limits.js';
 import { LEVELS } from '../formats/contained-files.js';
-import { decode, decodeMarkup, exactEncoding, legacyEncoding, unicodeEncoding } from '../formats/encoding.js';
+import { certainEncoding, decode, decodeMarkup, exactEncoding, legacyEncoding } from '../formats/encoding.js';
 import { documentsOf } from '../formats/epub.js';
 import { gunzipped, headOfGzip } from '../formats/gzip.js';
 import { extensionOf } from '../formats/languages.js';
@@ -142,7 +142,7 @@ async function* passagesOfText(
   head: Uint8Array,
   chunks: () => AsyncGenerator<Uint8Array>,
 ): Passages {
-  const likely = unicodeEncoding(head, false) ?? legacyEncoding(head);
+  const likely = certainEncoding(label.mimeType, head, false) ?? legacyEncoding(head);
   if (!likely) return;
   const beginning = new TextDecoder(likely.label).decode(head, { stream: true }).trimStart();
   const kind = kindOfText(label, beginning);

@@ -39,13 +39,13 @@ export function delimitedSource(
       const encoding = await exactEncoding(all, likely);
       const text = new NormalText(preferred);
       let whole = '';
-      for await (const piece of text.of(decode(all, encoding))) whole += piece;
+      for await (const piece of text.of(decode(all, encoding, text.onUndecodable))) whole += piece;
       return smallTable(whole, text, encoding);
     },
     async write(workspace) {
       const encoding = await exactEncoding(chunks(), likely);
       const text = new NormalText(preferred);
-      const path = await workspace.write(text.of(decode(chunks(), encoding)));
+      const path = await workspace.write(text.of(decode(chunks(), encoding, text.onUndecodable)));
       return finish(path, text, encoding);
     },
   };
@@ -98,7 +98,6 @@ class NormalText {
   async *of(pieces: AsyncIterable<string>): AsyncGenerator<string> {
     let beginning = '';
     for await (const piece of withLineFeeds(pieces)) {
-      this.#undecodable += piece.split('\ufffd').length - 1;
       if (this.dialect) {
         yield this.#pass(piece);
         continue;
@@ -109,6 +108,10 @@ class NormalText {
     }
     if (!this.dialect) yield this.#begin(beginning, true);
   }
+
+  readonly onUndecodable = (count: number): void => {
+    this.#undecodable += count;
+  };
 
   /** Sentences about the text. */
   notes(): string[] {

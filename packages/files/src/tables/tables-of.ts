@@ -1,7 +1,7 @@
 import { bytesOf, headOf } from '../file-source.js';
 import type { FileSource } from '../file-source.js';
 import type { FilesLimits } from '../files-limits.js';
-import { decode, legacyEncoding, unicodeEncoding } from '../formats/encoding.js';
+import { certainEncoding, decode, legacyEncoding } from '../formats/encoding.js';
 import type { Encoding } from '../formats/encoding.js';
 import { gunzipped, headOfGzip } from '../formats/gzip.js';
 import { extensionOf } from '../formats/languages.js';
@@ -39,7 +39,7 @@ function textTables(
   isWhole: boolean,
   chunks: () => AsyncIterable<Uint8Array>,
 ): TableSource[] {
-  const encoding = unicodeEncoding(head, isWhole) ?? legacyEncoding(head);
+  const encoding = certainEncoding(label.mimeType, head, isWhole) ?? legacyEncoding(head);
   if (!encoding) return [];
   const text = new TextDecoder(encoding.label).decode(head, { stream: !isWhole });
   const kind = textKindOf(label, text);
