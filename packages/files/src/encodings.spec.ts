@@ -155,4 +155,17 @@ describe('The encoding of a text', () => {
     const wide = Buffer.from(`\ufeff${damaged}\ud800x`, 'utf16le');
     expect(await describedBy(handler, 'a.txt', wide)).toContain('1 character could not be decoded.');
   });
+
+  it('of a name in a ZIP archive is UTF-8 if it can be', async () => {
+    // The names have no flag that says what they are.
+    const named = (...bytes: number[]) => {
+      const name = `${'x'.repeat(bytes.length)}t.txt`;
+      const archive = zipOf([[name, Buffer.from('warm')]]).toString('latin1');
+      return Buffer.from(archive.replaceAll(name, `${String.fromCharCode(...bytes)}t.txt`), 'latin1');
+    };
+    expect(await describedBy(handler, 'a.zip', named(0xc3, 0xa9))).toContain('`ét.txt`');
+    expect(await ask('entry ét.txt', filePart('a.zip', named(0xc3, 0xa9)))).toContain('warm');
+    // This is é in the code page of DOS, and no UTF-8.
+    expect(await describedBy(handler, 'a.zip', named(0x82))).toContain('`ét.txt`');
+  });
 });

@@ -1,3 +1,4 @@
+import { isUtf8 } from 'node:buffer';
 import { Readable } from 'node:stream';
 import type { Entry, ZipFile } from 'yauzl';
 import { bytesOf } from '../file-source.js';
@@ -7,6 +8,9 @@ import { bytes, code } from '../markdown.js';
 import { ReadingStopped, unpackedTooMuch } from '../reading-stopped.js';
 import { UnreadableFile } from '../unreadable-file.js';
 import { ReadAhead } from './read-ahead.js';
+
+/** The flag of an entry whose name is UTF-8. */
+const UTF_8 = 0x800;
 
 /** One entry of a ZIP file, as its directory states. */
 export interface ZipEntry {
@@ -118,10 +122,9 @@ export class ZipArchive {
     const { getFileNameLowLevel } = (await import('yauzl')).default;
     try {
       for await (const entry of this.zip.eachEntry()) {
-        this.#add(
-          entry,
-          getFileNameLowLevel(entry.generalPurposeBitFlag, entry.fileNameRaw, entry.extraFields, false),
-        );
+        // Many programs write names in UTF-8 without the flag for it. Other names are hardly ever valid UTF-8.
+        const flags = entry.generalPurposeBitFlag | (isUtf8(entry.fileNameRaw) ? UTF_8 : 0);
+        this.#add(entry, getFileNameLowLevel(flags, entry.fileNameRaw, entry.extraFields, false));
         if (this.entries.length >= this.limits.entries) break;
       }
     } catch (error) {
