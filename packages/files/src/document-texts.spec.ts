@@ -301,4 +301,20 @@ describe('A document', () => {
     ] as const)
       expect(await ask('find quince', name, content)).toContain('1 passage with `quince`');
   });
+
+  it('says how far it was read where words are looked for', async () => {
+    const long = 'no such text here\n'.repeat(1_000_000);
+    expect(await ask('find quince', 'a.txt', `${long}quince`)).toBe(
+      '`quince` was not found in 1 file.\n\n`a.txt`: only the first 16,777,216 characters were read.\n\n',
+    );
+  });
+
+  it('without attachments has no entries', async () => {
+    const mail = 'From: a@example.com\nTo: b@example.com\nDate: x\n\nThe lease ends.\n';
+    expect(await ask('outline', 'a.eml', mail)).toBe('This file has no outline.\n\n');
+    expect(await ask('select * from a', 'a.eml', mail)).toBe('There are no tables in this file.\n\n');
+    const archive = zipOf([['m/a.eml', Buffer.from(MAIL)]]);
+    expect(await ask('find bakery', 'a.zip', archive)).toContain('entry `m/a.eml`, line 1');
+    expect(await ask('find quince', 'a.zip', archive)).toContain('entry `m/a.eml/t.csv`, line 2');
+  });
 });

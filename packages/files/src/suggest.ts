@@ -152,7 +152,8 @@ async function partOf(
 
 /** The first longer word of a text. */
 async function aWordOf(file: FileSource, limits: FilesLimits): Promise<string | undefined> {
-  for await (const { text } of passagesOf(file, limits)) {
+  for await (const { text, place } of passagesOf(file, limits)) {
+    if (place.aside !== undefined) continue;
     const [word] = /(?<![\p{L}\p{N}])\p{L}{4,20}(?![\p{L}\p{N}])/u.exec(text) ?? [];
     if (word !== undefined) return word;
   }

@@ -1,8 +1,9 @@
+import { bytesOf } from '../file-source.js';
 import type { FileSource } from '../file-source.js';
 import { code, count } from '../markdown.js';
 import { untilStopped } from '../reading-stopped.js';
 import { DocumentDigest } from './document-digest.js';
-import { textOf } from './encoding.js';
+import { exactEncoding, textOf } from './encoding.js';
 import type { Encoding } from './encoding.js';
 import { headingOf, titleFact } from './findings.js';
 import type { Findings } from './findings.js';
@@ -14,10 +15,14 @@ export function looksLikeHtml(text: string): boolean {
 }
 
 /** Describes an HTML page: title, headings, tables and how its text begins. */
-export async function* describeHtml(file: FileSource, encoding: Encoding): Findings {
+export async function* describeHtml(file: FileSource, likely: Encoding): Findings {
+  let encoding = likely;
   const digest = new DocumentDigest();
   const facts = noFacts();
-  const stopped = await untilStopped(() => readHtml(textOf(file, encoding), digest, facts));
+  const stopped = await untilStopped(async () => {
+    encoding = await exactEncoding(bytesOf(file), likely);
+    await readHtml(textOf(file, encoding), digest, facts);
+  });
   const sentences = titleFact(facts.title.trim());
   if (facts.description.trim()) sentences.push(`Description: ${code(facts.description.trim(), 200)}.`);
   if (facts.language) sentences.push(`Language: ${code(facts.language, 20)}.`);

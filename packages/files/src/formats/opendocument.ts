@@ -17,7 +17,8 @@ const CONTENT = 'content.xml';
 const STYLES = 'styles.xml';
 const KEPT = 1000;
 const SHOWN_SLIDES = 20;
-/** Characters of all slides. */
+/** Slides, and characters of all of them, that are read. */
+const MAX_SLIDES = 5000;
 const LONGEST = 16 * 1024 * 1024;
 
 const KINDS = new Map<string, { title: string; describe: (zip: ZipArchive) => Findings }>([
@@ -145,7 +146,7 @@ export async function textsOfSlides(zip: ZipArchive): Promise<{ text: string; no
       if (name === 'page') slides.push({ text: '', notes: '' });
       listener.open?.(name, attributes);
     },
-    isEnough: () => length >= LONGEST,
+    isEnough: () => length >= LONGEST || slides.length >= MAX_SLIDES,
   });
   return slides;
 }

@@ -1,3 +1,4 @@
+import type { Email } from 'postal-mime';
 import { bytesOf, headOf } from '../file-source.js';
 import type { FileSource } from '../file-source.js';
 import { fileTypeOf } from '../file-type.js';
@@ -50,8 +51,19 @@ export function isMail(file: FileSource, head: Uint8Array): boolean {
   return text !== undefined && kindOfText(file, text.trimStart()) === 'e-mail';
 }
 
-async function* filesOfMail(file: FileSource, limits: FilesLimits): AsyncGenerator<ArchiveFile> {
-  for (const { filename, mimeType, content } of (await readMail(file, limits)).attachments) {
+async function filesOfMail(
+  file: FileSource,
+  limits: FilesLimits,
+): Promise<AsyncGenerator<ArchiveFile> | undefined> {
+  const { attachments } = await readMail(file, limits);
+  return attachments.length > 0 ? attachedFiles(attachments, file) : undefined;
+}
+
+async function* attachedFiles(
+  attachments: Email['attachments'],
+  file: FileSource,
+): AsyncGenerator<ArchiveFile> {
+  for (const { filename, mimeType, content } of attachments) {
     const name = filename ?? 'attachment';
     const bytes = typeof content === 'string' ? Buffer.from(content) : new Uint8Array(content as ArrayBuffer);
     yield { name, open: async () => new MemoryFile(name, bytes, file, mimeType) };

@@ -6,7 +6,7 @@ import { ReadingStopped } from '../reading-stopped.js';
 import { UnreadableFile } from '../unreadable-file.js';
 import { showPlace } from './passage.js';
 import type { Place } from './passage.js';
-import { passagesOf } from './passages-of.js';
+import { MOST, passagesOf } from './passages-of.js';
 
 /** Passages that are shown, and passages that are ranked. */
 const SHOWN = 10;
@@ -58,14 +58,18 @@ async function candidatesIn(
   const withSome: Omit<Candidate, 'id'>[] = [];
   const notes: string[] = [];
   for (const file of files) {
+    let length = 0;
     try {
       for await (const { place, text } of passagesOf(file, limits)) {
+        length += text.length;
         const lower = text.toLowerCase();
-        const count = terms.filter((term) => lower.includes(term)).length;
-        const kept = count === terms.length ? withAll : withSome;
-        if (count > 0 && kept.length < RANKED) kept.push({ file: file.name, place, text });
+        const found = terms.filter((term) => lower.includes(term)).length;
+        const kept = found === terms.length ? withAll : withSome;
+        if (found > 0 && kept.length < RANKED) kept.push({ file: file.name, place, text });
         if (withAll.length >= RANKED) break;
       }
+      if (length > MOST)
+        notes.push(`${code(file.name)}: only the first ${count(MOST, 'character')} were read.`);
     } catch (error) {
       if (!(error instanceof UnreadableFile || error instanceof ReadingStopped)) throw error;
       notes.push(`${code(file.name)}: ${error.message}`);

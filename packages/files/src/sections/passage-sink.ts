@@ -5,6 +5,9 @@ import type { Passage, Passages, Place } from './passage.js';
 /** Characters of a paragraph that are kept. The rest of a longer one follows as another passage. */
 const LONGEST = 10_000;
 
+/** Passages beside one paragraph that wait for its end. */
+const MOST_BESIDE = 1000;
+
 interface Paragraph {
   text: string;
   place?: Place;
@@ -64,7 +67,7 @@ export class PassageSink implements TextSink {
   }
 
   #pass(text: string, place: Place = {}, level?: number): void {
-    const passages = this.#aside ? this.#beside : this.#ready;
+    const passages = this.#aside && this.#beside.length < MOST_BESIDE ? this.#beside : this.#ready;
     passages.push({ place, text: text.trim(), isParagraph: true, ...(level !== undefined && { level }) });
   }
 

@@ -24,7 +24,7 @@ import type { Passage, Passages, Place } from './passage.js';
 
 /** Characters of a passage, and of one file. */
 const LONGEST = 10_000;
-const MOST = 16 * 1024 * 1024;
+export const MOST = 16 * 1024 * 1024;
 
 /**
  * The text of a file with its places, in order; nothing if it has no text. Reading ends after 16 Mi characters.
@@ -55,16 +55,16 @@ function* piecesOf(text: string): Generator<string> {
 
 async function* allOf(file: FileSource, limits: FilesLimits, level: number): Passages {
   const head = await headOf(file);
-  if (isMail(file, head)) yield* passagesOfMail(file, limits);
+  const isMessage = isMail(file, head);
+  if (isMessage) yield* passagesOfMail(file, limits);
   const archive = await archiveFiles(file, limits);
-  if (archive) {
-    for await (const { name, open } of archive) {
-      for (const passage of await passagesOfEntry(open, limits, level + 1)) {
-        yield { ...passage, place: { entry: name, ...passage.place } };
-      }
+  for await (const { name, open } of archive ?? []) {
+    for (const { place, ...passage } of await passagesOfEntry(open, limits, level + 1)) {
+      const entry = place.entry === undefined ? name : `${name}/${place.entry}`;
+      yield { ...passage, place: { ...place, entry } };
     }
-    return;
   }
+  if (archive || isMessage) return;
   const ofPages = await withPages(file, limits, async (pages) => pages && collect(passagesOfPages(pages)));
   if (ofPages) return yield* ofPages;
   const signature = Buffer.from(head.subarray(0, 4)).toString('latin1');
