@@ -290,6 +290,27 @@ describe('The kinds of files', () => {
       );
     });
 
+    it('a picture whose camera has a name as long as the file, after its size', async () => {
+      const entries: [number, number, number, number][] = [
+        [0x100, 4, 1, 64],
+        [0x101, 4, 1, 40],
+        ...Array.from({ length: 500 }, (): [number, number, number, number] => [0x10f, 2, 15_000_000, 8]),
+      ];
+      const picture = Buffer.alloc(16_000_000, 'A');
+      picture.write('II*\0\x08\0\0\0', 0, 'latin1');
+      picture.writeUInt16LE(entries.length, 8);
+      entries.forEach(([tag, type, amount, value], index) => {
+        const at = 10 + index * 12;
+        picture.writeUInt16LE(tag, at);
+        picture.writeUInt16LE(type, at + 2);
+        picture.writeUInt32LE(amount, at + 4);
+        picture.writeUInt32LE(value, at + 8);
+      });
+      const text = await describedBy(usual, 'a.tiff', picture);
+      expect(text).toContain('**TIFF image**, 16 MB. 64 × 40 pixels.');
+      expect(text.length).toBeLessThan(1000);
+    });
+
     it('an archive of archives of archives, in an answer that stays small', async () => {
       const text = await describedBy(usual, 'a.zip', nestedZip(5, 16));
       expect(text).toContain('(No more than 3 files in it are opened.)');

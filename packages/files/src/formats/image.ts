@@ -29,13 +29,13 @@ export async function* describeImage(file: FileSource, mimeType: string): Findin
   if (orientation >= 5) facts.push(`shown turned, as ${height} × ${width}`);
   if (found.images && found.images.length > 1)
     facts.push(`${count(found.images.length, 'picture')} in the file`);
-  const exif = exifFacts(header, mimeType);
   const animation = mimeType === 'image/gif' ? await readAnimation(file) : undefined;
   if (animation && animation.frames > 1) {
     facts.push(`${count(animation.frames, 'frame')} in ${durationOf(animation.seconds)}`);
   }
-  const cut = (await isCut(file, mimeType)) ? ' The file seems cut off: its end is missing.' : '';
-  yield `${headingOf(`${format} image`, file)}${[`${facts.join(', ')}.`, ...exif].join(' ')}${cut}`;
+  yield `${headingOf(`${format} image`, file)}${facts.join(', ')}.`;
+  for (const sentence of await exifFacts(header)) yield ` ${sentence}`;
+  if (await isCut(file, mimeType)) yield ' The file seems cut off: its end is missing.';
 }
 
 const FORMATS = new Map([
