@@ -6,25 +6,14 @@ const DEEPEST = 1000;
 const DESCRIBED_DEPTH = 8;
 /** Keys of one object that are described, at most. */
 const KEYS = 50;
+/** Characters of a key. */
+const LONGEST_KEY = 1000;
+/** Tables of one value, at most. */
+const TABLES = 100;
 /** Nodes of the whole description, at most. */
 const NODES = 1000;
 /** Lines that are shown, at most. */
 const LINES = 80;
-
-/** The tokens of JSON, numbered as the tokenizer numbers them. */
-export const enum Token {
-  LeftBrace = 0,
-  RightBrace = 1,
-  LeftBracket = 2,
-  RightBracket = 3,
-  Colon = 4,
-  Comma = 5,
-  True = 6,
-  False = 7,
-  Null = 8,
-  String = 9,
-  Number = 10,
-}
 
 /** All values found at one path: at the top, under one key, or within one array. */
 interface Node {
@@ -39,33 +28,55 @@ interface Node {
 }
 
 interface Level {
-  array: boolean;
+  isArray: boolean;
   node: Node | undefined;
   length: number;
+  /** Items that are objects. */
+  objects: number;
+  /** The keys that lead to it; undefined if an array is on the way. */
+  path: string[] | undefined;
+  /** The key of the next value. */
+  key: string;
   /** The node of the next value. */
   next: Node | undefined;
+  /** Where it begins. */
+  start: number;
 }
 
-type Expected = 'value' | 'value or end' | 'key' | 'key or end' | 'colon' | 'comma or end';
+/** An array of objects that is reached through objects only. */
+export interface JsonTable {
+  /** The keys that lead to it. */
+  path: string[];
+  /** Its first byte, and the one after its last; the latter is undefined if it has no end. */
+  start: number;
+  end: number | undefined;
+}
 
-/** A token that the grammar does not allow there. Its message names the token, not its offset. */
+/** Why JSON is not read further, as a part of a sentence. */
 export class JsonFault extends Error {}
 
 /**
- * Collects the shape of JSON from its tokens and checks their grammar (RFC 8259). Its memory is bounded: it grows with
- * the number of different keys, up to a limit, and never with the number of values.
+ * Collects the shape of JSON from the beginnings and ends of its values. Its memory is bounded: it grows with the number of
+ * different keys, up to a limit, and never with the number of values.
  */
 export class JsonShape {
-  /** Complete values at the top. */
+  /** Complete values at the top, and how many of them are objects. */
   values = 0;
+  objects = 0;
+  /** The tables of the first value. */
+  readonly tables: JsonTable[] = [];
   readonly #root = { left: NODES };
   readonly #top: Node = newNode();
   readonly #levels: Level[] = [];
-  #expected: Expected = 'value';
 
   /** Whether a value has begun. */
   get started(): boolean {
     return this.#levels.length > 0;
+  }
+
+  /** Whether what has begun last is an object. */
+  get isObject(): boolean {
+    return this.#levels.at(-1)?.isArray === false;
   }
 
   /** Whether a value has been read and no other has begun. */
@@ -73,53 +84,42 @@ export class JsonShape {
     return this.values > 0 && this.#levels.length === 0;
   }
 
-  /**
-   * Adds the next token.
-   *
-   * @throws {JsonFault} if the grammar does not allow it there
-   */
-  add(token: number, value: unknown): void {
-    const level = this.#levels.at(-1);
-    switch (token as Token) {
-      case Token.LeftBrace:
-        return this.#open(false);
-      case Token.LeftBracket:
-        return this.#open(true);
-      case Token.RightBrace:
-        if (level?.array !== false) return unexpected('}');
-        if (this.#expected !== 'key or end' && this.#expected !== 'comma or end') return unexpected('}');
-        return this.#close(level);
-      case Token.RightBracket:
-        if (level?.array !== true) return unexpected(']');
-        if (this.#expected !== 'value or end' && this.#expected !== 'comma or end') return unexpected(']');
-        return this.#close(level);
-      case Token.Colon:
-        if (this.#expected !== 'colon') return unexpected(':');
-        this.#expected = 'value';
-        return;
-      case Token.Comma:
-        if (this.#expected !== 'comma or end' || !level) return unexpected(',');
-        this.#expected = level.array ? 'value' : 'key';
-        return;
-      case Token.String:
-        if (level && (this.#expected === 'key' || this.#expected === 'key or end')) {
-          level.next = this.#fieldOf(level.node, String(value));
-          this.#expected = 'colon';
-          return;
-        }
-        return this.#scalar('string');
-      case Token.Number:
-        return this.#scalar(Number.isInteger(value) ? 'integer' : 'number');
-      case Token.Null:
-        return this.#scalar('null');
-      default:
-        return this.#scalar('boolean');
-    }
+  /** @throws {JsonFault} if the value is nested too deeply */
+  open(isArray: boolean, start = 0): void {
+    const parent = this.#levels.at(-1);
+    const node = this.#nextNode();
+    node?.types.add(isArray ? 'array' : 'object');
+    if (node && !isArray) node.objects += 1;
+    if (parent && !isArray) parent.objects += 1;
+    if (this.#levels.length >= DEEPEST) throw new JsonFault(`it is nested deeper than ${DEEPEST} levels`);
+    const path = !parent ? [] : parent.isArray ? undefined : parent.path?.concat(parent.key);
+    this.#levels.push({ isArray, node, length: 0, objects: 0, path, key: '', next: undefined, start });
+  }
+
+  key(name: string): void {
+    const level = this.#levels.at(-1)!;
+    level.key = name.slice(0, LONGEST_KEY);
+    level.next = this.#fieldOf(level.node, name);
+  }
+
+  scalar(type: string): void {
+    this.#nextNode()?.types.add(type);
+    this.#ended(false);
+  }
+
+  /** @param end the byte after it */
+  close(end?: number): void {
+    const level = this.#levels.pop()!;
+    noteLength(level);
+    const { path, start, length, objects } = level;
+    const isTable = level.isArray && objects > 0 && objects === length && this.values === 0;
+    if (isTable && path && this.tables.length < TABLES) this.tables.push({ path, start, end });
+    if (end !== undefined) this.#ended(!level.isArray);
   }
 
   /** Ends what is open, because nothing follows: what an array has until then is its length. */
   closeAll(): void {
-    for (let level = this.#levels.pop(); level; level = this.#levels.pop()) noteLength(level);
+    while (this.started) this.close();
   }
 
   /** The shape, with one indented line for each key. */
@@ -131,42 +131,18 @@ export class JsonShape {
 
   /** The node for the value that begins now. */
   #nextNode(): Node | undefined {
-    if (this.#expected !== 'value' && this.#expected !== 'value or end') unexpected('a value');
     const level = this.#levels.at(-1);
     if (!level) return this.#top;
-    if (!level.array) return level.next;
+    if (!level.isArray) return level.next;
     level.length += 1;
     if (level.node) level.node.items ??= this.#newNode();
     return level.node?.items;
   }
 
-  #scalar(type: string): void {
-    this.#nextNode()?.types.add(type);
-    this.#ended();
-  }
-
-  #open(array: boolean): void {
-    const node = this.#nextNode();
-    node?.types.add(array ? 'array' : 'object');
-    if (node && !array) node.objects += 1;
-    if (this.#levels.length >= DEEPEST) throw new JsonFault(`it is nested deeper than ${DEEPEST} levels`);
-    this.#levels.push({ array, node, length: 0, next: undefined });
-    this.#expected = array ? 'value or end' : 'key or end';
-  }
-
-  #close(level: Level): void {
-    noteLength(level);
-    this.#levels.pop();
-    this.#ended();
-  }
-
-  #ended(): void {
-    if (this.#levels.length > 0) {
-      this.#expected = 'comma or end';
-      return;
-    }
+  #ended(isObject: boolean): void {
+    if (this.started) return;
     this.values += 1;
-    this.#expected = 'value';
+    if (isObject) this.objects += 1;
   }
 
   #fieldOf(node: Node | undefined, key: string): Node | undefined {
@@ -176,12 +152,8 @@ export class JsonShape {
       known.times += 1;
       return known.node;
     }
-    if (node.fields.size >= KEYS) {
-      node.moreFields = true;
-      return undefined;
-    }
     // The memory for a key must not depend on the caller.
-    if (key.length > 1000) {
+    if (node.fields.size >= KEYS || key.length > LONGEST_KEY) {
       node.moreFields = true;
       return undefined;
     }
@@ -209,14 +181,10 @@ function newNode(): Node {
   };
 }
 
-function noteLength({ array, node, length }: Level): void {
-  if (!array || !node) return;
+function noteLength({ isArray, node, length }: Level): void {
+  if (!isArray || !node) return;
   node.shortest = Math.min(node.shortest, length);
   node.longest = Math.max(node.longest, length);
-}
-
-function unexpected(what: string): never {
-  throw new JsonFault(`${what} that does not belong there`);
 }
 
 /** Writes `label: types` and below it, indented, the keys of the objects of this node. */

@@ -7,14 +7,19 @@ import { headingOf } from './findings.js';
 import type { Findings } from './findings.js';
 import { decode } from './encoding.js';
 import type { Encoding } from './encoding.js';
+import { typeOf } from './value-shape.js';
 import { JsonFault, JsonShape } from './json-shape.js';
+
+const MISPLACED = 'that does not belong there';
+/** How the tokens are written that no value begins with, by their numbers. */
+const SIGNS: Record<number, string> = { 1: '}', 3: ']', 4: ':', 5: ',' };
 
 /** Describes JSON, or several JSON values one after another (NDJSON), reading it token by token. */
 export async function* describeJson(file: FileSource, encoding: Encoding): Findings {
   const shape = new JsonShape();
   let fault: string | undefined;
   const stopped = await untilStopped(async () => {
-    fault = await readShape(file, encoding, shape);
+    fault = await readShape(utf8Of(bytesOf(file), encoding), shape);
   });
   const hasBegun = shape.started;
   // What is open where reading ended has no end of its own.
@@ -37,51 +42,57 @@ export async function* describeJson(file: FileSource, encoding: Encoding): Findi
 }
 
 /** Reads to the end or to the first fault, which is returned as the end of a sentence. */
-async function readShape(
-  file: FileSource,
-  encoding: Encoding,
+export async function readShape(
+  chunks: AsyncIterable<Uint8Array>,
   shape: JsonShape,
 ): Promise<string | undefined> {
-  const { Tokenizer } = await import('@streamparser/json');
+  const { Tokenizer, TokenParser, TokenType } = await import('@streamparser/json');
   const tokenizer = new Tokenizer();
-  let stopped: Error | undefined;
-  let tokenAt = 0;
-  tokenizer.onToken = (token) => {
-    if (stopped) return;
-    tokenAt = token.offset;
+  // Checks the order of the tokens. It keeps no value, and takes several that follow one another.
+  const grammar = new TokenParser({ paths: [], keepStack: false, separator: '' });
+  const opening = [TokenType.LEFT_BRACE, TokenType.LEFT_BRACKET];
+  let fault: { reason: string; at: number } | undefined;
+  let isKey = false;
+  tokenizer.onToken = (parsed) => {
+    if (fault) return;
+    const { token, value, offset } = parsed;
     try {
-      shape.add(token.token, token.value);
+      grammar.write(parsed);
+      if (opening.includes(token)) shape.open(token === TokenType.LEFT_BRACKET, offset);
+      else if (token === TokenType.RIGHT_BRACE || token === TokenType.RIGHT_BRACKET) shape.close(offset + 1);
+      else if (token !== TokenType.COLON && token !== TokenType.COMMA) {
+        if (isKey) shape.key(String(value));
+        else shape.scalar(typeOf(value));
+      }
+      isKey = token === TokenType.LEFT_BRACE || (token === TokenType.COMMA && shape.isObject);
     } catch (error) {
-      stopped = error as Error;
+      const isDeep = error instanceof JsonFault;
+      fault = { reason: isDeep ? error.message : `${SIGNS[token] ?? 'a value'} ${MISPLACED}`, at: offset };
     }
   };
   tokenizer.onError = (error) => {
-    stopped ??= error;
+    // The tokenizer states the offset only in its message.
+    const offset = /absolute position "(\d+)"/.exec(error.message)?.[1];
+    fault ??= { reason: `a character ${MISPLACED}`, at: Number(offset ?? 0) };
   };
 
   const lines = new LineCounter();
-  for await (const chunk of utf8Of(file, encoding)) {
+  for await (const chunk of chunks) {
     tokenizer.write(chunk);
-    if (stopped) return `${reasonOf(stopped)} at ${lines.describe(chunk, offsetOf(stopped, tokenAt))}`;
+    if (fault) return `${fault.reason} at ${lines.describe(chunk, fault.at)}`;
     lines.pass(chunk);
   }
   if (!tokenizer.isEnded) tokenizer.end();
-  return stopped || !shape.complete ? 'it ends in the middle, as if it had been cut off' : undefined;
+  return fault || !shape.complete ? 'it ends in the middle, as if it had been cut off' : undefined;
 }
 
-async function* utf8Of(file: FileSource, encoding: Encoding): AsyncGenerator<Uint8Array> {
-  if (encoding.label === 'utf-8') yield* bytesOf(file);
-  else for await (const text of decode(bytesOf(file), encoding)) yield Buffer.from(text);
-}
-
-function reasonOf(error: Error): string {
-  return error instanceof JsonFault ? error.message : 'a character that does not belong there';
-}
-
-/** The tokenizer states the offset of a fault only in its message. */
-function offsetOf(error: Error, tokenAt: number): number {
-  const offset = /absolute position "(\d+)"/.exec(error.message)?.[1];
-  return offset === undefined ? tokenAt : Number(offset);
+/** JSON as UTF-8. */
+export async function* utf8Of(
+  chunks: AsyncIterable<Uint8Array>,
+  encoding: Encoding,
+): AsyncGenerator<Uint8Array> {
+  if (encoding.label === 'utf-8') yield* chunks;
+  else for await (const text of decode(chunks, encoding)) yield Buffer.from(text);
 }
 
 /** Counts lines, so that a byte of the current chunk can be described by its line and column. */

@@ -1,4 +1,4 @@
-import { JsonShape, Token } from './json-shape.js';
+import { JsonShape } from './json-shape.js';
 
 /** Values of one file that are looked at, at most. */
 const VALUES = 1_000_000;
@@ -14,24 +14,14 @@ export function shapeOf(values: unknown[]): string {
 
 function add(shape: JsonShape, value: unknown, left: { values: number }): void {
   left.values -= 1;
-  if (left.values <= 0) return shape.add(Token.Null, null);
-  if (Array.isArray(value)) {
-    shape.add(Token.LeftBracket, undefined);
-    value.forEach((item, index) => {
-      if (index > 0) shape.add(Token.Comma, undefined);
-      add(shape, item, left);
-    });
-    shape.add(Token.RightBracket, undefined);
-  } else if (isRecord(value)) {
-    shape.add(Token.LeftBrace, undefined);
-    Object.entries(value).forEach(([key, field], index) => {
-      if (index > 0) shape.add(Token.Comma, undefined);
-      shape.add(Token.String, key);
-      shape.add(Token.Colon, undefined);
-      add(shape, field, left);
-    });
-    shape.add(Token.RightBrace, undefined);
-  } else shape.add(tokenOf(value), value);
+  if (left.values <= 0) return shape.scalar('null');
+  if (!Array.isArray(value) && !isRecord(value)) return shape.scalar(typeOf(value));
+  shape.open(Array.isArray(value));
+  for (const [key, item] of Object.entries(value)) {
+    if (!Array.isArray(value)) shape.key(key);
+    add(shape, item, left);
+  }
+  shape.close(0);
 }
 
 function isRecord(value: unknown): value is Record<string, unknown> {
@@ -40,8 +30,10 @@ function isRecord(value: unknown): value is Record<string, unknown> {
   );
 }
 
-function tokenOf(value: unknown): Token {
-  if (value === null || value === undefined) return Token.Null;
-  if (typeof value === 'number' || typeof value === 'bigint') return Token.Number;
-  return typeof value === 'boolean' ? Token.True : Token.String;
+/** The type of a value in words of JSON. */
+export function typeOf(value: unknown): string {
+  if (value === null || value === undefined) return 'null';
+  if (typeof value === 'number' || typeof value === 'bigint')
+    return Number.isInteger(value) ? 'integer' : 'number';
+  return typeof value === 'boolean' ? 'boolean' : 'string';
 }
