@@ -25,6 +25,7 @@ import {
   describeDatabase,
   describeDelimited,
   describeParquet,
+  describeSheets,
   describeTables,
 } from './tables/describe-tables.js';
 import type { Workspace } from './tables/workspace.js';
@@ -74,7 +75,7 @@ async function* examine(
   if (unicode) return yield* describeAsText(file, unicode, head, limits, workspace, describe);
   if (beginsWith(head, 'PK\x03\x04') || beginsWith(head, 'PK\x05\x06')) {
     yield* describeZip(file, limits, describe);
-    return yield* describeTables(file, limits, workspace);
+    return yield* describeSheets(file, limits, workspace);
   }
   if (beginsWith(head, 'PAR1')) return yield* describeParquet(file, limits, workspace);
   if (beginsWith(head, 'SQLite format 3\0')) return yield* describeDatabase(file, limits, workspace);

@@ -296,7 +296,8 @@ describe('A request', () => {
 
     it('says that there are no tables', async () => {
       expect(await ask('show tables', await fixture('report.pdf'))).toBe(
-        'There are no tables in this file.\n\n',
+        'There are no tables in this file. Tables are CSV, TSV, NDJSON, Parquet and SQLite files, sheets, and in JSON ' +
+          'arrays of objects such as `{"data": [{"id": 1}]}`.\n\n',
       );
       expect(await ask('select * from a', filePart('a.zip', zipOf([['a.csv', Buffer.from('a\n1\n')]])))).toBe(
         'There are no tables in this file. Tables in an archive are not opened: for that, send their files.\n\n',

@@ -86,13 +86,12 @@ export async function readShape(
   return fault || !shape.complete ? 'it ends in the middle, as if it had been cut off' : undefined;
 }
 
-/** JSON as UTF-8. */
+/** JSON as UTF-8, without a byte order mark: the tokenizer does not count it. */
 export async function* utf8Of(
   chunks: AsyncIterable<Uint8Array>,
   encoding: Encoding,
 ): AsyncGenerator<Uint8Array> {
-  if (encoding.label === 'utf-8') yield* chunks;
-  else for await (const text of decode(chunks, encoding)) yield Buffer.from(text);
+  for await (const text of decode(chunks, encoding)) yield Buffer.from(text);
 }
 
 /** Counts lines, so that a byte of the current chunk can be described by its line and column. */

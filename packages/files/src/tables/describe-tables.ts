@@ -82,6 +82,11 @@ export async function* describeDatabase(
   yield headingOf('SQLite database', file);
   const sources = await databaseTables(file, workspace);
   yield `${count(sources.length, 'table')}.`;
+  yield* eachNamed(sources, limits, workspace);
+}
+
+/** Describes tables that have names of their own, and says why others cannot be read. */
+async function* eachNamed(sources: TableSource[], limits: FilesLimits, workspace: Workspace): Findings {
   const readable = sources.filter(({ fault }) => fault === undefined);
   yield* eachTable(readable.slice(0, DESCRIBED), limits, workspace, async (table, { sheet }) => {
     return `\n\nTable ${code(sheet!, 60)}: ${await factsOf(table, `${sizeOf(table)}.`)}`;
@@ -91,16 +96,24 @@ export async function* describeDatabase(
   for (const { sheet, fault } of sources) if (fault) yield `\n\nTable ${code(sheet!, 60)} ${fault}.`;
 }
 
-/** Describes the columns of the tables in a file whose other properties have been described. Nothing if it has no tables. */
-export async function* describeTables(file: FileSource, limits: FilesLimits, workspace: Workspace): Findings {
+/** Describes the columns of the sheets of a workbook whose rows have been described. Nothing if it has no tables. */
+export async function* describeSheets(file: FileSource, limits: FilesLimits, workspace: Workspace): Findings {
   const sources = (await tablesOf(file, limits, workspace)).slice(0, DESCRIBED);
+  yield* eachTable(sources, limits, workspace, async (table, { sheet }) => {
+    if (table.rows === 0) return '';
+    const facts = [`${sizeOf(table)}.`, ...table.notes].join(' ');
+    return `\n\nColumns of sheet ${code(sheet!, 40)}: ${facts}\n\n${await profileOf(table)}`;
+  });
+}
+
+/** Describes the tables of a text whose other properties have been described. Nothing if it has no tables. */
+export async function* describeTables(file: FileSource, limits: FilesLimits, workspace: Workspace): Findings {
+  const sources = await tablesOf(file, limits, workspace);
   try {
-    yield* eachTable(sources, limits, workspace, async (table, { sheet }) => {
-      if (table.rows === 0) return '';
-      if (sheet === undefined) return `\n\nAs a table: ${await factsOf(table, `${sizeOf(table)}.`)}`;
-      const facts = [`${sizeOf(table)}.`, ...table.notes].join(' ');
-      return `\n\nColumns of sheet ${code(sheet, 40)}: ${facts}\n\n${await profileOf(table)}`;
-    });
+    if (sources[0]?.sheet !== undefined) return yield* eachNamed(sources, limits, workspace);
+    yield* eachTable(sources, limits, workspace, async (table) =>
+      table.rows === 0 ? '' : `\n\nAs a table: ${await factsOf(table, `${sizeOf(table)}.`)}`,
+    );
   } catch (error) {
     // JSON may be in order without being a table.
     if (!isEngineError(error)) throw error;

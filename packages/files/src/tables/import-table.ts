@@ -4,11 +4,18 @@ import { EngineTable } from './engine-table.js';
 import { identifier, literal } from './engine.js';
 import type { TableEngine } from './engine.js';
 import { beginningOf, endingOf } from './header.js';
-import { checkWidth, columnNames, FIRST_ROWS, LAST_ROWS, markerNote, MAX_COLUMNS } from './table.js';
+import { importJson } from './import-json.js';
+import {
+  checkWidth,
+  columnNames,
+  FIRST_ROWS,
+  LAST_ROWS,
+  LONGEST_ROW,
+  markerNote,
+  MAX_COLUMNS,
+} from './table.js';
 import type { DelimitedTable, WrittenTable } from './table-source.js';
 
-/** Bytes of a row. The engine reads with sixteen times as much memory. */
-const LONGEST_ROW = 1024 * 1024;
 /** Columns from which the engine needs more memory to read them at once. */
 const MANY_COLUMNS = 400;
 /** Rows that were left out, and are named. */
@@ -26,13 +33,9 @@ async function importTyped(
   name: string,
   { format, path, notes }: WrittenTable & { format: 'json' | 'parquet' },
 ): Promise<EngineTable> {
-  await (format === 'parquet'
-    ? engine.run(`create view ${identifier(name)} as from read_parquet(${literal(path)})`)
-    : engine.run(
-        // Other dates than those of ISO 8601 are texts: which number is the day would be a guess.
-        `create table ${identifier(name)} as from read_json(${literal(path)}, dateformat = '%Y-%m-%d', ` +
-          `sample_size = -1, maximum_object_size = ${LONGEST_ROW})`,
-      ));
+  if (format === 'json')
+    return typedTable(engine, name, [...notes, ...(await importJson(engine, name, path))]);
+  await engine.run(`create view ${identifier(name)} as from read_parquet(${literal(path)})`);
   return typedTable(engine, name, notes);
 }
 

@@ -27,6 +27,8 @@ import type { Workspace } from './workspace.js';
 /** Tables that one statement may use. */
 const MAX_TABLES = 20;
 const LISTED_COLUMNS = 30;
+const WHAT_IS_A_TABLE =
+  'Tables are CSV, TSV, NDJSON, Parquet and SQLite files, sheets, and in JSON arrays of objects such as `{"data": [{"id": 1}]}`.';
 
 /** The answer to a statement. */
 export interface TablesAnswer extends Attachments {
@@ -236,7 +238,7 @@ async function noTables(files: FileSource[], limits: FilesLimits): Promise<strin
     const entries = await archiveFiles(file, limits).catch(undefinedIfUnreadable);
     if (entries) return `${sentence} ${SEND_TABLES}`;
   }
-  return sentence;
+  return `${sentence} ${WHAT_IS_A_TABLE}`;
 }
 
 function undefinedIfUnreadable(error: unknown): undefined {

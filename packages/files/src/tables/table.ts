@@ -47,6 +47,8 @@ export const FREQUENT = 3;
 export const FIRST_ROWS = 50;
 /** Rows of which the last one with cells may be a total. */
 export const LAST_ROWS = 5;
+/** Bytes of a row. The engine reads with sixteen times as much memory. */
+export const LONGEST_ROW = 1024 * 1024;
 /** Columns of a table: the engine keeps some of each in memory. */
 export const MAX_COLUMNS = 1000;
 /** Characters of the name of a column. */

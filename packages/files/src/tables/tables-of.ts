@@ -1,14 +1,15 @@
 import { bytesOf, headOf } from '../file-source.js';
 import type { FileSource } from '../file-source.js';
 import type { FilesLimits } from '../files-limits.js';
-import { certainEncoding, decode, legacyEncoding } from '../formats/encoding.js';
-import type { Encoding } from '../formats/encoding.js';
+import { certainEncoding, legacyEncoding } from '../formats/encoding.js';
 import { gunzipped, headOfGzip } from '../formats/gzip.js';
+import { utf8Of } from '../formats/json.js';
 import { extensionOf } from '../formats/languages.js';
 import { textKindOf } from '../formats/text-kind.js';
 import { ZipArchive } from '../formats/zip-archive.js';
 import { databaseTables } from './database-tables.js';
 import { delimitedSource } from './delimited-text.js';
+import { jsonTables } from './json-tables.js';
 import type { TableSource } from './table-source.js';
 import { workbookTables } from './workbook-tables.js';
 import type { Workspace } from './workspace.js';
@@ -33,12 +34,12 @@ export async function tablesOf(
   return textTables(file, head, head.length === file.size, () => bytesOf(file));
 }
 
-function textTables(
+async function textTables(
   label: { name: string; mimeType: string },
   head: Uint8Array,
   isWhole: boolean,
   chunks: () => AsyncIterable<Uint8Array>,
-): TableSource[] {
+): Promise<TableSource[]> {
   const encoding = certainEncoding(label.mimeType, head, isWhole) ?? legacyEncoding(head);
   if (!encoding) return [];
   const text = new TextDecoder(encoding.label).decode(head, { stream: !isWhole });
@@ -46,33 +47,7 @@ function textTables(
   if (kind === 'table') {
     return [delimitedSource(chunks, encoding, extensionOf(label.name) === 'tsv' ? '\t' : ',')];
   }
-  return kind === 'json' && hasRows(text) ? [jsonSource(chunks, encoding)] : [];
-}
-
-/** Whether JSON consists of objects: those of an array, or one in each line. A single object is no table. */
-function hasRows(text: string): boolean {
-  if (/^\s*\[\s*\{/.test(text)) return true;
-  const [first = '', second = ''] = text.trimStart().split(/\r?\n/, 2);
-  return isObject(first) && second.startsWith('{');
-}
-
-function isObject(line: string): boolean {
-  if (!line.startsWith('{')) return false;
-  try {
-    JSON.parse(line);
-    return true;
-  } catch {
-    return false;
-  }
-}
-
-function jsonSource(chunks: () => AsyncIterable<Uint8Array>, encoding: Encoding): TableSource {
-  return {
-    sheet: undefined,
-    async write(workspace) {
-      return { format: 'json', path: await workspace.write(decode(chunks(), encoding)), notes: [] };
-    },
-  };
+  return kind === 'json' ? jsonTables(() => utf8Of(chunks(), encoding), text) : [];
 }
 
 function parquetSource(file: FileSource): TableSource {

@@ -1,0 +1,115 @@
+import { code } from '../markdown.js';
+import { identifier, literal } from './engine.js';
+import type { TableEngine } from './engine.js';
+import { showNumber } from './result-forms.js';
+import { checkWidth, columnNames, LONGEST_ROW } from './table.js';
+
+/** A column as it is read from a table of the engine. */
+interface TypedColumn {
+  name: string;
+  value: string;
+  type: string;
+}
+
+const BOX = ['min_x', 'min_y', 'max_x', 'max_y'];
+/** The first two numbers of each position of a geometry: only in those does a number follow a bracket. */
+const POSITION = String.raw`\[\s*(-?[0-9.eE+-]+)\s*,\s*(-?[0-9.eE+-]+)`;
+
+/** Reads objects of JSON into the engine, under a name. @returns sentences about what was read */
+export async function importJson(engine: TableEngine, name: string, path: string): Promise<string[]> {
+  const source = `source.${identifier(name)}`;
+  // Other dates than those of ISO 8601 are texts: which number is the day would be a guess.
+  await engine.run(
+    `create table ${source} as from read_json(${literal(path)}, dateformat = '%Y-%m-%d', ` +
+      `sample_size = -1, field_appearance_threshold = 0, maximum_object_size = ${LONGEST_ROW})`,
+  );
+  const columns = await columnsOf(engine, `from ${source}`);
+  const isGeo = await hasFeatures(engine, source, columns);
+  const read = isGeo ? await featureColumns(engine, source, columns) : columns;
+  checkWidth(read.length);
+  const given = read.map((column) => column.name);
+  const names = columnNames(given, read.length);
+  const values = read.map((column, index) => `${withoutJson(column)} as ${identifier(names[index]!)}`);
+  // The boxes of features are computed once.
+  const kind = isGeo ? 'table' : 'view';
+  await engine.run(`create ${kind} ${identifier(name)} as select ${values.join(', ')} from ${source}`);
+  const mixed = names.filter((_name, index) => read[index]!.type === 'JSON');
+  return [
+    ...(isGeo ? await boxNote(engine, name, names.slice(-BOX.length - 1, -1)) : []),
+    ...(await mixedNote(engine, name, mixed)),
+  ];
+}
+
+async function columnsOf(engine: TableEngine, query: string): Promise<TypedColumn[]> {
+  const { rows } = await engine.select(`describe ${query}`, Infinity);
+  return rows.map(([name, type]) => ({
+    name: name as string,
+    value: identifier(name as string),
+    type: type as string,
+  }));
+}
+
+/** A value of several types is of the type JSON, which compares texts with their quotes: it becomes a text. */
+function withoutJson({ value, type }: TypedColumn): string {
+  if (type === 'JSON') return `${value} ->> '$'`;
+  const texts = type.replace(/"(?:[^"]|"")*"|\bJSON\b(?=[,)[]|$)/g, (part) =>
+    part === 'JSON' ? 'VARCHAR' : part,
+  );
+  return texts === type ? value : `cast(to_json(${value}) as ${texts})`;
+}
+
+/** Whether the rows are features of GeoJSON (RFC 7946, 3.2). */
+async function hasFeatures(engine: TableEngine, source: string, columns: TypedColumn[]): Promise<boolean> {
+  const typeOf = (name: string) => columns.find((column) => column.name === name)?.type;
+  if (typeOf('type') !== 'VARCHAR' || !typeOf('geometry') || !typeOf('properties')?.startsWith('STRUCT'))
+    return false;
+  const [areFeatures] = await engine.row(
+    `select bool_and("type" is not distinct from 'Feature') from ${source}`,
+  );
+  return areFeatures === true;
+}
+
+/** The columns of features: their properties, the type of their geometry, and the box around it. */
+async function featureColumns(
+  engine: TableEngine,
+  source: string,
+  columns: TypedColumn[],
+): Promise<TypedColumn[]> {
+  const properties = await columnsOf(engine, `select properties.* from ${source}`);
+  const others = columns.filter(({ name }) => !['type', 'properties', 'geometry'].includes(name));
+  const json = 'to_json(geometry)';
+  const box = BOX.map((name, index) => ({
+    name,
+    value:
+      `list_${name.slice(0, 3)}(list_transform(regexp_extract_all(cast(${json} as varchar), ` +
+      `${literal(POSITION)}, ${(index % 2) + 1}), lambda number: try_cast(number as double)))`,
+    type: 'DOUBLE',
+  }));
+  return [
+    ...others,
+    ...properties.map((column) => ({ ...column, value: `properties.${column.value}` })),
+    { name: 'geometry_type', value: `${json} ->> '$.type'`, type: 'VARCHAR' },
+    ...box,
+    { name: 'geometry', value: `cast(${json} as varchar)`, type: 'VARCHAR' },
+  ];
+}
+
+async function boxNote(engine: TableEngine, name: string, box: string[]): Promise<string[]> {
+  const [left, bottom, right, top] = box.map(identifier);
+  const corners = await engine.row(
+    `select min(${left}), min(${bottom}), max(${right}), max(${top}) from ${identifier(name)}`,
+  );
+  const [x, y, toX, toY] = corners.map((corner) => (corner === null ? '' : showNumber(Number(corner))));
+  const facts = 'GeoJSON: the properties of its features are columns.';
+  return [x === '' ? facts : `${facts} Bounding box: x from ${x} to ${toX}, y from ${y} to ${toY}.`];
+}
+
+/** A column without any value is of the type JSON too. */
+async function mixedNote(engine: TableEngine, name: string, columns: string[]): Promise<string[]> {
+  if (columns.length === 0) return [];
+  const amounts = await engine.row(
+    `select ${columns.map((column) => `count(${identifier(column)})`).join(', ')} from ${identifier(name)}`,
+  );
+  const mixed = columns.filter((_column, index) => amounts[index] !== 0).map((column) => code(column, 60));
+  return mixed.length === 0 ? [] : [`Values of several types, read as texts: ${mixed.join(', ')}.`];
+}

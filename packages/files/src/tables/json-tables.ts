@@ -1,0 +1,49 @@
+import { JsonShape } from '../formats/json-shape.js';
+import type { JsonTable } from '../formats/json-shape.js';
+import { readShape } from '../formats/json.js';
+import type { TableSource } from './table-source.js';
+
+/** How JSON begins that is an array of objects, or has one in each line. */
+const ROWS = /^\s*(\[\s*\{|\{[^\n]*\}\r?\n\s*\{)/;
+
+/**
+ * The tables of JSON: the objects of an array, or those that follow one another; and of a single object, each array of objects that
+ * is reached through objects only.
+ *
+ * @param chunks gives the JSON as UTF-8, from its beginning each time that it is called
+ * @param beginning how it begins
+ */
+export async function jsonTables(
+  chunks: () => AsyncIterable<Uint8Array>,
+  beginning: string,
+): Promise<TableSource[]> {
+  if (ROWS.test(beginning)) return [jsonSource(chunks)];
+  const shape = new JsonShape();
+  await readShape(chunks(), shape);
+  shape.closeAll();
+  if (shape.values > 1) return shape.objects === shape.values ? [jsonSource(chunks)] : [];
+  return shape.tables.map((table) => jsonSource(chunks, table));
+}
+
+function jsonSource(chunks: () => AsyncIterable<Uint8Array>, table?: JsonTable): TableSource {
+  return {
+    sheet: table && table.path.length > 0 ? table.path.join('.') : undefined,
+    ...(table && table.end === undefined && { fault: 'cannot be read: its JSON is broken or cut off' }),
+    async write(workspace) {
+      const part = table ? partOf(chunks(), table) : chunks();
+      return { format: 'json', path: await workspace.write(part), notes: [] };
+    },
+  };
+}
+
+async function* partOf(
+  chunks: AsyncIterable<Uint8Array>,
+  { start, end = Infinity }: JsonTable,
+): AsyncGenerator<Uint8Array> {
+  let offset = 0;
+  for await (const chunk of chunks) {
+    if (offset + chunk.length > start) yield chunk.subarray(Math.max(0, start - offset), end - offset);
+    offset += chunk.length;
+    if (offset >= end) return;
+  }
+}
