@@ -52,9 +52,6 @@ export interface JsonTable {
   end: number | undefined;
 }
 
-/** Why JSON is not read further, as a part of a sentence. */
-export class JsonFault extends Error {}
-
 /**
  * Collects the shape of JSON from the beginnings and ends of its values. Its memory is bounded: it grows with the number of
  * different keys, up to a limit, and never with the number of values.
@@ -84,16 +81,17 @@ export class JsonShape {
     return this.values > 0 && this.#levels.length === 0;
   }
 
-  /** @throws {JsonFault} if the value is nested too deeply */
-  open(isArray: boolean, start = 0): void {
+  /** @returns why it is not read further, as a part of a sentence; undefined if it is */
+  open(isArray: boolean, start = 0): string | undefined {
     const parent = this.#levels.at(-1);
     const node = this.#nextNode();
     node?.types.add(isArray ? 'array' : 'object');
     if (node && !isArray) node.objects += 1;
     if (parent && !isArray) parent.objects += 1;
-    if (this.#levels.length >= DEEPEST) throw new JsonFault(`it is nested deeper than ${DEEPEST} levels`);
+    if (this.#levels.length >= DEEPEST) return `it is nested deeper than ${DEEPEST} levels`;
     const path = !parent ? [] : parent.isArray ? undefined : parent.path?.concat(parent.key);
     this.#levels.push({ isArray, node, length: 0, objects: 0, path, key: '', next: undefined, start });
+    return undefined;
   }
 
   key(name: string): void {
