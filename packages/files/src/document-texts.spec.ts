@@ -312,7 +312,7 @@ describe('A document', () => {
   it('without attachments has no entries', async () => {
     const mail = 'From: a@example.com\nTo: b@example.com\nDate: x\n\nThe lease ends.\n';
     expect(await ask('outline', 'a.eml', mail)).toBe('This file has no outline.\n\n');
-    expect(await ask('select * from a', 'a.eml', mail)).toBe('There are no tables in this file.\n\n');
+    expect(await ask('select * from a', 'a.eml', mail)).toMatch(/^There are no tables in this file\. /);
     const archive = zipOf([['m/a.eml', Buffer.from(MAIL)]]);
     expect(await ask('find bakery', 'a.zip', archive)).toContain('entry `m/a.eml`, line 1');
     expect(await ask('find quince', 'a.zip', archive)).toContain('entry `m/a.eml/t.csv`, line 2');

@@ -168,7 +168,7 @@ export class ParserPool {
   /** Keeps a process for the next file, unless the last one has left too little memory to it. */
   async #keep(child: ParserChild, outcome: ParserOutcome): Promise<void> {
     const left = 'resident' in outcome ? outcome.resident - (await child.residentAtStart()) : 0;
-    if (this.#isClosed || !child.isAlive || left > (this.limits.memoryMiB * 1024 * 1024) / 2) {
+    if (this.#isClosed || !child.isAlive || left > (this.limits.memoryMiB * 1024 * 1024) / 3) {
       return child.kill();
     }
     const timer = setTimeout(() => {
