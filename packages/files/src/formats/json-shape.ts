@@ -9,7 +9,7 @@ const KEYS = 50;
 /** Characters of a key. */
 const LONGEST_KEY = 1000;
 /** Tables of one value, at most. */
-const TABLES = 100;
+const TABLES = 1000;
 /** Nodes of the whole description, at most. */
 const NODES = 1000;
 /** Lines that are shown, at most. */
@@ -33,8 +33,6 @@ interface Level {
   length: number;
   /** Items that are objects. */
   objects: number;
-  /** The keys that lead to it; undefined if an array is on the way. */
-  path: string[] | undefined;
   /** The key of the next value. */
   key: string;
   /** The node of the next value. */
@@ -89,8 +87,7 @@ export class JsonShape {
     if (node && !isArray) node.objects += 1;
     if (parent && !isArray) parent.objects += 1;
     if (this.#levels.length >= DEEPEST) return `it is nested deeper than ${DEEPEST} levels`;
-    const path = !parent ? [] : parent.isArray ? undefined : parent.path?.concat(parent.key);
-    this.#levels.push({ isArray, node, length: 0, objects: 0, path, key: '', next: undefined, start });
+    this.#levels.push({ isArray, node, length: 0, objects: 0, key: '', next: undefined, start });
     return undefined;
   }
 
@@ -109,10 +106,12 @@ export class JsonShape {
   close(end?: number): void {
     const level = this.#levels.pop()!;
     noteLength(level);
-    const { path, start, length, objects } = level;
-    const isTable = level.isArray && objects > 0 && objects === length && this.values === 0;
-    if (isTable && path && this.tables.length < TABLES) this.tables.push({ path, start, end });
-    if (end !== undefined) this.#ended(!level.isArray);
+    const { isArray, start, length, objects } = level;
+    const isTable = isArray && objects > 0 && objects === length && this.values === 0;
+    if (isTable && this.tables.length < TABLES && !this.#levels.some((outer) => outer.isArray)) {
+      this.tables.push({ path: this.#levels.map(({ key }) => key), start, end });
+    }
+    if (end !== undefined) this.#ended(!isArray);
   }
 
   /** Ends what is open, because nothing follows: what an array has until then is its length. */

@@ -115,8 +115,10 @@ export async function* describeTables(file: FileSource, limits: FilesLimits, wor
       table.rows === 0 ? '' : `\n\nAs a table: ${await factsOf(table, `${sizeOf(table)}.`)}`,
     );
   } catch (error) {
-    // JSON may be in order without being a table.
     if (!isEngineError(error)) throw error;
+    // JSON may be in order without being a table.
+    if (sources[0]?.sheet !== undefined)
+      yield '\n\nThe next table cannot be read: it is broken, or has too large rows.';
   }
 }
 

@@ -95,6 +95,16 @@ describe('Tables in JSON', () => {
     expect(await ask('', 'cut.json', cut)).toContain(`Table \`d\` ${sentence}`);
   });
 
+  it('say that one cannot be read which the engine refuses', async () => {
+    const half = '{"d":[{"a":"\\ud800"}]}';
+    expect(await ask('', 'c.json', half)).toContain(
+      'The next table cannot be read: it is broken, or has too large rows.',
+    );
+    expect(await ask('select * from c_d', 'c.json', half)).toBe(
+      '`c.json` cannot be read as a table: it is broken, or too large.\n\n',
+    );
+  });
+
   it('say what would be a table where there is none', async () => {
     expect(await ask('show tables', 'o.json', { a: { b: 1 }, c: { b: 1 } })).toBe(
       'There are no tables in this file. Tables are CSV, TSV, NDJSON, Parquet and SQLite files, sheets, and in JSON ' +
