@@ -23,6 +23,7 @@ export async function importJson(engine: TableEngine, name: string, path: string
     `create table ${source} as from read_json(${literal(path)}, dateformat = '%Y-%m-%d', ` +
       `sample_size = -1, field_appearance_threshold = 0, maximum_object_size = ${LONGEST_ROW})`,
   );
+  await keepDigits(engine, source, path);
   const columns = await columnsOf(engine, `from ${source}`);
   const isGeo = await hasFeatures(engine, source, columns);
   const read = isGeo ? await featureColumns(engine, source, columns) : columns;
@@ -33,11 +34,50 @@ export async function importJson(engine: TableEngine, name: string, path: string
   // The boxes of features are computed once.
   const kind = isGeo ? 'table' : 'view';
   await engine.run(`create ${kind} ${identifier(name)} as select ${values.join(', ')} from ${source}`);
-  const mixed = names.filter((_name, index) => read[index]!.type === 'JSON');
+  // A column without any value is of the type JSON too.
+  const json = read.filter(({ type }) => type === 'JSON');
+  const mixed = await columnsWith(engine, source, json, (value) => `count(${value}) > 0`);
   return [
     ...(isGeo ? await boxNote(engine, name, names.slice(-BOX.length - 1, -1)) : []),
-    ...(await mixedNote(engine, name, mixed)),
+    ...(mixed.length === 0 ? [] : [`Values of several types, read as texts: ${named(mixed)}.`]),
   ];
+}
+
+/** Makes columns texts that have integers of more digits than a `DOUBLE` keeps: those are the names of things. */
+async function keepDigits(engine: TableEngine, source: string, path: string): Promise<void> {
+  const numbers = (await columnsOf(engine, `from ${source}`)).filter(({ type }) => type === 'DOUBLE');
+  const large = await columnsWith(engine, source, numbers, (value) => `max(abs(${value})) >= 1e15`);
+  if (large.length === 0) return;
+  const texts = 'source."(digits)"';
+  const types = large.map(({ value }) => `${value}: 'VARCHAR'`).join(', ');
+  await engine.run(
+    `create table ${texts} as from read_json(${literal(path)}, columns = {${types}}, maximum_object_size = ${LONGEST_ROW})`,
+  );
+  const long = await columnsWith(engine, texts, large, (value) => {
+    return `bool_or(regexp_full_match(${value}, '-?[0-9]{16,}'))`;
+  });
+  if (long.length > 0) {
+    const values = long.map(({ value }) => `digits.${value} as ${value}`).join(', ');
+    await engine.run(
+      `create or replace table ${source} as select doubles.* replace (${values}) ` +
+        `from ${source} doubles positional join ${texts} digits`,
+    );
+  }
+  await engine.run(`drop table ${texts}`);
+}
+
+/** The columns of which a condition is true. */
+async function columnsWith(
+  engine: TableEngine,
+  source: string,
+  columns: TypedColumn[],
+  condition: (value: string) => string,
+): Promise<TypedColumn[]> {
+  if (columns.length === 0) return [];
+  const are = await engine.row(
+    `select ${columns.map(({ value }) => condition(value)).join(', ')} from ${source}`,
+  );
+  return columns.filter((_column, index) => are[index] === true);
 }
 
 async function columnsOf(engine: TableEngine, query: string): Promise<TypedColumn[]> {
@@ -52,6 +92,8 @@ async function columnsOf(engine: TableEngine, query: string): Promise<TypedColum
 /** A value of several types is of the type JSON, which compares texts with their quotes: it becomes a text. */
 function withoutJson({ value, type }: TypedColumn): string {
   if (type === 'JSON') return `${value} ->> '$'`;
+  // Parquet would have other digits.
+  if (/^U?HUGEINT$/.test(type)) return `cast(${value} as varchar)`;
   const texts = type.replace(/"(?:[^"]|"")*"|\bJSON\b(?=[,)[]|$)/g, (part) =>
     part === 'JSON' ? 'VARCHAR' : part,
   );
@@ -104,12 +146,6 @@ async function boxNote(engine: TableEngine, name: string, box: string[]): Promis
   return [x === '' ? facts : `${facts} Bounding box: x from ${x} to ${toX}, y from ${y} to ${toY}.`];
 }
 
-/** A column without any value is of the type JSON too. */
-async function mixedNote(engine: TableEngine, name: string, columns: string[]): Promise<string[]> {
-  if (columns.length === 0) return [];
-  const amounts = await engine.row(
-    `select ${columns.map((column) => `count(${identifier(column)})`).join(', ')} from ${identifier(name)}`,
-  );
-  const mixed = columns.filter((_column, index) => amounts[index] !== 0).map((column) => code(column, 60));
-  return mixed.length === 0 ? [] : [`Values of several types, read as texts: ${mixed.join(', ')}.`];
+function named(columns: TypedColumn[]): string {
+  return columns.map(({ name }) => code(name, 60)).join(', ');
 }

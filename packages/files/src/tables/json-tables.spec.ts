@@ -146,4 +146,24 @@ describe('Tables in JSON', () => {
       '| `7` |',
     );
   });
+
+  it('keep all digits of integers, in whatever column they are', async () => {
+    const content =
+      '[{"a":12345678901234567890,"b":123456789012345678901234567890,"c":1234567890123456789,"d":1e20,"e":1.5},' +
+      '{"a":12345678901234567891,"b":123456789012345678901234567891,"c":1.5,"d":1,"e":null}]';
+    expect(await ask('select * from ids', 'ids.json', content)).toContain(
+      '| `12345678901234567890` | `123456789012345678901234567890` | `1234567890123456789` | 100000000000000000000 | 1.5 |\n' +
+        '| `12345678901234567891` | `123456789012345678901234567891` | `1.5` | 1 |  |',
+    );
+    const sql = 'select count(distinct a) as a, count(distinct b) as b, typeof(any_value(a)) as t from ids';
+    expect(await ask(sql, 'ids.json', content)).toContain('| 2 | 2 | `VARCHAR` |');
+  });
+
+  it('say which properties of features have values of several types', async () => {
+    const features = ['A1', 7].map((code) => ({ type: 'Feature', properties: { code }, geometry: null }));
+    expect(await ask('', 'f.geojson', { type: 'FeatureCollection', features })).toContain(
+      'Table `features`: 2 rows of 7 columns. GeoJSON: the properties of its features are columns. ' +
+        'Values of several types, read as texts: `code`.',
+    );
+  });
 });
