@@ -183,7 +183,7 @@ describe('A document', () => {
   });
   const ODP = openDocumentOf(
     'presentation',
-    '<draw:page><text:p>Prices</text:p><presentation:notes><text:p>Say the discount.</text:p></presentation:notes></draw:page><draw:page/>',
+    '<draw:page><text:p>Pri<office:annotation><text:p>Which?</text:p></office:annotation>ces</text:p><presentation:notes><text:p>Say the discount.</text:p></presentation:notes></draw:page><draw:page/>',
   );
 
   it.each<[string, string | Uint8Array, string]>([
@@ -210,7 +210,7 @@ describe('A document', () => {
       '[header] Subject: Keys\n[header] From: a@example.com\n[header] To: b@example.com\nThe lease of the bakery\nends in June.\nfruit,n\nquince,5',
     ],
     ['a.pptx', PPTX, 'Prices\nLamps\n[notes] Say the discount.'],
-    ['a.odp', ODP, 'Prices\n[notes] Say the discount.'],
+    ['a.odp', ODP, 'Prices\nWhich?\n[notes] Say the discount.'],
   ])('is as text what a person reads, and what is beside it: %s', async (name, content, text) => {
     const answer = `### \`${name}\`\n\n\`\`\`text\n${text}\n\`\`\``;
     expect(await ask('text', name, content)).toBe(`${answer}\n\n`);
@@ -245,7 +245,7 @@ describe('A document', () => {
   it('with slides is shown slide by slide, with the notes', async () => {
     expect(await ask('page 1', 'a.pptx', PPTX)).toContain('Prices\nLamps\n\n[notes] Say the discount.\n```');
     expect(await ask('page 1', 'a.odp', ODP)).toContain(
-      '**Slide 1 of 2**\n\n```text\nPrices\n\n[notes] Say the discount.\n```',
+      '**Slide 1 of 2**\n\n```text\nPrices\nWhich?\n\n[notes] Say the discount.\n```',
     );
   });
 

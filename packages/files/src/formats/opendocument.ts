@@ -13,13 +13,11 @@ import type { TextSheet } from './text-sheet.js';
 import type { TextSink } from './text-sink.js';
 import type { ZipArchive } from './zip-archive.js';
 
-const CONTENT = 'content.xml';
+/** The entry with the content of all kinds of them. */
+export const CONTENT = 'content.xml';
 const STYLES = 'styles.xml';
 const KEPT = 1000;
 const SHOWN_SLIDES = 20;
-/** Slides, and characters of all of them, that are read. */
-const MAX_SLIDES = 5000;
-const LONGEST = 16 * 1024 * 1024;
 
 const KINDS = new Map<string, { title: string; describe: (zip: ZipArchive) => Findings }>([
   ['text', { title: 'OpenDocument text', describe: describeText }],
@@ -118,37 +116,6 @@ async function* describeSlides(zip: ZipArchive): Findings {
   const parts = [[...titleFact(title), figures].join(' '), lines.join('\n'), digest.beginning(!stopped)];
   yield parts.filter((part) => part !== '').join('\n\n');
   if (stopped) throw stopped;
-}
-
-/** The text of each slide, and its notes. */
-export async function textsOfSlides(zip: ZipArchive): Promise<{ text: string; notes: string }[]> {
-  const slides: { text: string; notes: string }[] = [];
-  let part: 'text' | 'notes' = 'text';
-  let line = '';
-  let length = 0;
-  const listener = openDocumentListener({
-    add(text) {
-      if (length + line.length < LONGEST) line += text;
-    },
-    endParagraph() {
-      const slide = slides.at(-1);
-      if (slide && line.trim() !== '') slide[part] += `${line}\n`;
-      length += line.length;
-      line = '';
-      return '';
-    },
-    openAside: (what) => (part = what === 'notes' ? 'notes' : 'text'),
-    closeAside: () => (part = 'text'),
-  });
-  await readXml(zip.read(CONTENT), {
-    ...listener,
-    open(name, attributes) {
-      if (name === 'page') slides.push({ text: '', notes: '' });
-      listener.open?.(name, attributes);
-    },
-    isEnough: () => length >= LONGEST || slides.length >= MAX_SLIDES,
-  });
-  return slides;
 }
 
 async function titleOf(zip: ZipArchive): Promise<string> {

@@ -43,20 +43,14 @@ export function describeTextKind(
   limits: FilesLimits,
   describe: DescribeContained,
 ): Findings | undefined {
+  const readers: Record<Kind, () => Findings> = {
+    RTF: () => describeRtf(file),
+    YAML: () => describeStructured(file, encoding, 'YAML'),
+    TOML: () => describeStructured(file, encoding, 'TOML'),
+    notebook: () => describeNotebook(file),
+    HTML: () => describeHtml(file, encoding),
+    'e-mail': () => describeMail(file, limits, describe),
+  };
   const kind = kindOfText(file, beginning);
-  switch (kind) {
-    case 'RTF':
-      return describeRtf(file);
-    case 'YAML':
-    case 'TOML':
-      return describeStructured(file, encoding, kind);
-    case 'notebook':
-      return describeNotebook(file);
-    case 'HTML':
-      return describeHtml(file, encoding);
-    case 'e-mail':
-      return describeMail(file, limits, describe);
-    case undefined:
-      return undefined;
-  }
+  return kind && readers[kind]();
 }

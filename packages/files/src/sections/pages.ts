@@ -4,8 +4,11 @@ import type { FilesLimits } from '../files-limits.js';
 import { openPdf, refusal, textOfPage } from '../formats/pdf.js';
 import type { Pdf } from '../formats/pdf.js';
 import { notesOfSlide, slidesInOrder, textOfSlide } from '../formats/presentation.js';
-import { openDocumentKind, textsOfSlides } from '../formats/opendocument.js';
+import { CONTENT, openDocumentKind } from '../formats/opendocument.js';
+import { openDocumentListener } from '../formats/opendocument-text.js';
+import { readXml } from '../formats/xml.js';
 import { ZipArchive } from '../formats/zip-archive.js';
+import { PassageSink } from './passage-sink.js';
 
 /** A document that consists of pages or slides. */
 export interface Pages {
@@ -20,6 +23,9 @@ export interface Pages {
 }
 
 const LONGEST = 1_000_000;
+/** Slides of one entry, and characters of all of them, that are read. */
+const MAX_SLIDES = 5000;
+const MOST = 16 * 1024 * 1024;
 /** Titles of an outline that are read. */
 const TITLES = 200;
 
@@ -83,8 +89,28 @@ async function slidesOf(zip: ZipArchive): Promise<Pages> {
   };
 }
 
+/** All slides are in one entry. */
 async function openSlidesOf(zip: ZipArchive): Promise<Pages> {
-  const slides = await textsOfSlides(zip);
+  const sink = new PassageSink({ slide: 0 });
+  const listener = openDocumentListener(sink);
+  let length = 0;
+  await readXml(zip.read(CONTENT), {
+    ...listener,
+    open(name, attributes) {
+      if (name === 'page') sink.place.slide! += 1;
+      listener.open?.(name, attributes);
+    },
+    text(text) {
+      length += text.length;
+      listener.text?.(text);
+    },
+    isEnough: () => length > MOST || sink.place.slide! >= MAX_SLIDES,
+  });
+  const slides = Array.from({ length: sink.place.slide! }, () => ({ text: '', notes: '' }));
+  for (const { place, text } of sink.take()) {
+    const slide = slides[place.slide! - 1];
+    if (slide) slide[place.aside === 'notes' ? 'notes' : 'text'] += `${text}\n`;
+  }
   return {
     what: 'slide',
     count: slides.length,
