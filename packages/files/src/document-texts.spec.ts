@@ -163,7 +163,7 @@ describe('A document', () => {
       '<html><head><style>p{lease:1}</style></head><body><p>One.</p><p>The lease ends in June.</p></body></html>',
   });
   const HTML =
-    '<!doctype html><title>t</title><script>var lease</script>\n<h1>Rent</h1>\n<p class="lease">The <ruby>東京<rt>とうきょう</rt></ruby>\nlease ends.</p>';
+    '<!doctype html><title>t</title><script>var lease</script>\n<h1>Rent</h1>\n<p class="lease">The <ruby>東京<rt>とうきょう</rt></ruby> \n lease <b> ends</b>.</p>';
   const MAIL = [
     'From: a@example.com\nTo: b@example.com\nSubject: Keys\nMIME-Version: 1.0\nContent-Type: multipart/mixed; boundary=b\n\n--b',
     'Content-Type: text/plain; charset=utf-8\nContent-Transfer-Encoding: base64\n',

@@ -57,6 +57,8 @@ export async function readHtml(
   let hidden = 0;
   let inTitle = false;
   let level: number | undefined;
+  /** The white space at the end of the text before, which goes on in the next one. */
+  let before = '';
 
   const parser = new Parser({
     onattribute() {
@@ -85,7 +87,10 @@ export async function readHtml(
     },
     ontext(text) {
       if (inTitle) facts.title = (facts.title + text).slice(0, KEPT);
-      else if (hidden === 0) sink.add(text.replace(/\s+/g, ' '));
+      if (inTitle || hidden > 0) return;
+      const piece = `${before}${text}`.replace(/\s+/g, ' ');
+      sink.add(piece.slice(before.length));
+      before = piece.endsWith(' ') ? ' ' : '';
     },
     onclosetag(name) {
       depth -= 1;
