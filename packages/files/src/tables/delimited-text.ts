@@ -2,7 +2,7 @@ import { truncate } from 'node:fs/promises';
 import { decode, exactEncoding } from '../formats/encoding.js';
 import type { Encoding } from '../formats/encoding.js';
 import { count } from '../markdown.js';
-import { dialectOf, regularRows, withoutLines } from './dialect.js';
+import { dialectOf, regularRows, withoutEscapes, withoutLines } from './dialect.js';
 import type { Dialect } from './dialect.js';
 import { QuoteState } from './quote-state.js';
 import { SmallTable } from './small-table.js';
@@ -13,6 +13,7 @@ import type { Workspace } from './workspace.js';
 export const SAMPLE = 64 * 1024;
 /** Characters of the first line, at most, for which a sample waits. */
 const LONGEST_LINE = 4 * 1024 * 1024;
+const NULL_CELL = /(?:^|[\n,;\t|])\\N(?=[\n,;\t|]|$)/;
 
 interface DelimitedSource extends TableSource {
   small(): Promise<SmallTable | undefined>;
@@ -65,14 +66,14 @@ async function smallChunks(chunks: AsyncIterable<Uint8Array>): Promise<Uint8Arra
 
 /** @returns undefined if the text is not regular: only the engine counts what it leaves out. */
 function smallTable(whole: string, text: NormalText, encoding: Encoding): SmallTable | undefined {
-  const { delimiter, width, note } = text.dialect!;
-  const rows = regularRows(whole, delimiter, width);
+  const { delimiter, quote, width, note } = text.dialect!;
+  const rows = quote === "'" ? undefined : regularRows(whole, delimiter, width);
   const notes = note === undefined ? [] : [note];
   return rows && SmallTable.of(rows, width, undefined, [...notes, ...text.notes()], { delimiter, encoding });
 }
 
 async function finish(path: string, text: NormalText, encoding: Encoding): Promise<DelimitedTable> {
-  const { delimiter, skipped, width, note } = text.dialect!;
+  const { delimiter, quote, skipped, width, note } = text.dialect!;
   const notes = note === undefined ? [] : [note];
   const open = text.quotes!.openLine;
   if (open !== undefined) {
@@ -81,7 +82,7 @@ async function finish(path: string, text: NormalText, encoding: Encoding): Promi
     notes.push(`This table is broken: a quote that opens in line ${line} is never closed.`);
   }
   notes.push(...text.notes());
-  return { format: 'delimited', path, delimiter, width, encoding, notes };
+  return { format: 'delimited', path, delimiter, quote, width, encoding, notes };
 }
 
 /** A text whose lines end with a line feed, without what comes before its table. */
@@ -91,7 +92,10 @@ class NormalText {
   /** Offset in bytes of the last row that begins outside of quotes. */
   lastRow = 0;
   #undecodable = 0;
+  #hasNulls = false;
   #written = 0;
+  /** A backslash at the end of a piece: the next one begins with what it escapes. */
+  #held = '';
 
   constructor(private readonly preferred: string) {}
 
@@ -107,6 +111,7 @@ class NormalText {
       if (isEnough || beginning.length > LONGEST_LINE) yield this.#begin(beginning, false);
     }
     if (!this.dialect) yield this.#begin(beginning, true);
+    if (this.#held !== '') yield this.#held;
   }
 
   readonly onUndecodable = (count: number): void => {
@@ -115,21 +120,33 @@ class NormalText {
 
   /** Sentences about the text. */
   notes(): string[] {
-    return this.#undecodable === 0 ? [] : [`${count(this.#undecodable, 'character')} could not be decoded.`];
+    const notes = this.#hasNulls ? ['Cells with `\\N` are read as missing.'] : [];
+    if (this.#undecodable > 0) notes.push(`${count(this.#undecodable, 'character')} could not be decoded.`);
+    return notes;
   }
 
   #begin(beginning: string, isWhole: boolean): string {
     const sample = isWhole ? beginning : beginning.slice(0, beginning.lastIndexOf('\n') + 1 || undefined);
     this.dialect = dialectOf(sample, this.preferred);
-    this.quotes = new QuoteState(this.dialect.delimiter);
+    this.quotes = new QuoteState(this.dialect.delimiter, this.dialect.quote);
     return this.#pass(withoutLines(beginning, this.dialect.skipped));
   }
 
-  #pass(text: string): string {
+  #pass(piece: string): string {
+    const text = this.dialect!.hasEscapes ? this.#unescaped(piece) : piece;
+    this.#hasNulls ||= NULL_CELL.test(text);
     const rowAt = this.quotes!.add(text);
     if (rowAt !== undefined) this.lastRow = this.#written + Buffer.byteLength(text.slice(0, rowAt));
     this.#written += Buffer.byteLength(text);
     return text;
+  }
+
+  #unescaped(piece: string): string {
+    const text = this.#held + piece;
+    let backslashes = 0;
+    while (text.at(-1 - backslashes) === '\\') backslashes += 1;
+    this.#held = backslashes % 2 === 1 ? '\\' : '';
+    return withoutEscapes(text.slice(0, text.length - this.#held.length), this.dialect!.quote);
   }
 }
 

@@ -1,6 +1,9 @@
 /** How the cells of delimited text are separated, and where its table begins. */
 export interface Dialect {
   delimiter: string;
+  quote: '"' | "'";
+  /** Whether a quote in a cell is written as `\"`, as databases do. RFC 4180 doubles it. */
+  hasEscapes: boolean;
   /** Lines before the table: comments, `sep=;`, a title, empty lines. */
   skipped: number;
   /** What these lines are, as a sentence. */
@@ -10,6 +13,11 @@ export interface Dialect {
 }
 
 const DELIMITERS = [',', ';', '\t', '|'];
+/** What no text of RFC 4180 has: a cell in quotes that goes on after `\"`. */
+const ESCAPED = /(?:^|[\n,;\t|])"[^"]*\\"(?:[^"\n,;\t|]|[,;\t|][^"\n]*[^"\n,;\t|]"(?=[\n,;\t|]|$))/;
+const SINGLE_QUOTED = /(^|[\n,;\t|])'(?:[^'\n\\]|''|\\.)*'(?=[\n,;\t|]|$)/g;
+/** What databases write for a missing value. It has no quotes. */
+export const NULL = '\\N';
 /** Rows of the sample that decide. */
 const ROWS = 200;
 /** Lines before the table that are looked at. */
@@ -19,10 +27,15 @@ const PREAMBLE = 50;
  * Finds out by its beginning how a text is delimited: the delimiter is the one with which most of the rows have the same number
  * of columns, which is more than one. A first line `sep=;` decides.
  *
- * @param sample whole lines, which end with a line feed
+ * @param original whole lines, which end with a line feed
  * @param preferred the delimiter if there is one column only
  */
-export function dialectOf(sample: string, preferred: string): Dialect {
+export function dialectOf(original: string, preferred: string): Dialect {
+  const { quote, hasEscapes } = quotesOf(original);
+  const unescaped = hasEscapes ? withoutEscapes(original, quote) : original;
+  // Below, only double quotes have a meaning.
+  const sample =
+    quote === "'" ? unescaped.replace(/['"]/g, (each) => (each === quote ? '"' : quote)) : unescaped;
   const stated = /^sep=([^\n])\n/i.exec(sample)?.[1];
   const comments = stated === undefined ? commentLines(sample) : 0;
   let skipped = stated === undefined ? comments : 1;
@@ -32,7 +45,27 @@ export function dialectOf(sample: string, preferred: string): Dialect {
   skipped += title;
   const rows = splitRows(withoutLines(table, title), delimiter, ROWS);
   const width = rows.reduce((widest, row) => Math.max(widest, row.length), 1);
-  return { delimiter, skipped, note: noteOf(stated !== undefined, comments, title), width };
+  const quotes = [
+    quote === "'" && "Cells are quoted with `'`.",
+    hasEscapes && `A quote in a cell is written as \`\\${quote}\`.`,
+  ];
+  const notes = [noteOf(stated !== undefined, comments, title), ...quotes].filter(Boolean);
+  return { delimiter, quote, hasEscapes, skipped, note: notes.join(' ') || undefined, width };
+}
+
+/** Single quotes are quotes if each cell that begins with one ends with one, and no cell begins with a double quote. */
+function quotesOf(sample: string): Pick<Dialect, 'quote' | 'hasEscapes'> {
+  const single = sample.match(SINGLE_QUOTED) ?? [];
+  const isNeeded = single.length > 1 || /.[,;\t|]/.test(single[0] ?? '');
+  const isSingle = isNeeded && !/(^|[\n,;\t|])['"]/.test(sample.replace(SINGLE_QUOTED, '$1'));
+  return isSingle
+    ? { quote: "'", hasEscapes: single.some((cell) => cell.includes("\\'")) }
+    : { quote: '"', hasEscapes: ESCAPED.test(sample) };
+}
+
+/** Doubles the quotes in cells, as RFC 4180 does. */
+export function withoutEscapes(text: string, quote: string): string {
+  return text.replace(/\\(["'\\])/g, (_, escaped: string) => (escaped === quote ? quote + quote : escaped));
 }
 
 function noteOf(isStated: boolean, comments: number, title: number): string | undefined {
@@ -79,7 +112,7 @@ export function regularRows(text: string, delimiter: string, width: number): str
     const match = cell.exec(text);
     if (!match) return undefined;
     const [, quoted, plain, end] = match;
-    row.push(quoted?.replaceAll('""', '"') ?? plain!);
+    row.push(quoted?.replaceAll('""', '"') ?? (plain === NULL ? '' : plain!));
     if (end === delimiter) continue;
     if (row.length > width) return undefined;
     const isEmptyLine = row.length === 1 && plain === '';

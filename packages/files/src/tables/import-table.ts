@@ -1,5 +1,6 @@
 import { count } from '../markdown.js';
 import { columnTypes, valueOf } from './column-types.js';
+import { NULL } from './dialect.js';
 import { EngineTable } from './engine-table.js';
 import { identifier, literal } from './engine.js';
 import type { TableEngine } from './engine.js';
@@ -109,9 +110,9 @@ async function readText(engine: TableEngine, source: string, table: DelimitedTab
     run(
       `create or replace table ${source} as from read_csv(${literal(table.path)}, auto_detect = false, header = false, ` +
         `delim = ${literal(table.delimiter)}, columns = {${columns.join(', ')}}, new_line = '\\n', ` +
-        `null_padding = true, allow_quoted_nulls = false, parallel = false, max_line_size = ${LONGEST_ROW}, ${options})`,
+        `null_padding = true, nullstr = ['', ${literal(NULL)}], allow_quoted_nulls = false, parallel = false, max_line_size = ${LONGEST_ROW}, ${options})`,
     );
-  const quotes = `quote = '"', escape = '"'`;
+  const quotes = `quote = ${literal(table.quote)}, escape = ${literal(table.quote)}`;
   try {
     await read(quotes);
     return [];

@@ -1,15 +1,16 @@
-const QUOTE = 34;
 const LINE_FEED = 10;
 
 /** Follows the quotes of delimited text, so that one that is never closed is found. The engine would drop what follows it. */
 export class QuoteState {
   readonly #delimiter: number;
+  readonly #quoteMark: number;
   #state: 'start' | 'plain' | 'quoted' | 'closing' = 'start';
   #line = 1;
   #openLine = 1;
 
-  constructor(delimiter: string) {
+  constructor(delimiter: string, quote: string) {
     this.#delimiter = delimiter.charCodeAt(0);
+    this.#quoteMark = quote.charCodeAt(0);
   }
 
   /** The line with the quote that is open; undefined if none is. */
@@ -27,7 +28,7 @@ export class QuoteState {
     for (let at = 0; at < text.length; at += 1) {
       const unit = text.charCodeAt(at);
       if (unit === LINE_FEED) this.#line += 1;
-      if (unit === QUOTE) this.#quote();
+      if (unit === this.#quoteMark) this.#quote();
       else if (this.#state === 'quoted') continue;
       else if (unit === LINE_FEED || unit === this.#delimiter) {
         this.#state = 'start';

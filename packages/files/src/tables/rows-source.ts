@@ -55,6 +55,7 @@ async function writeRows(workspace: Workspace, rows: TextRows, names?: string[])
     format: 'delimited',
     path,
     delimiter: ',',
+    quote: '"',
     width,
     encoding: undefined,
     notes: [],

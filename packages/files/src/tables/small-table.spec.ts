@@ -82,7 +82,7 @@ const ODD = pick(
   ],
 );
 const BLANK = pick('', '', ' ', '\u00a0');
-const MARKER = pick('NA', 'n/a', '#N/A', 'null', 'NaN', 'None', '-');
+const MARKER = pick('NA', 'n/a', '#N/A', 'null', 'NaN', 'None', '-', '\\N');
 
 /** The cells of a column, nearly all of one kind. */
 const COLUMN = fc
@@ -132,7 +132,18 @@ const TEXT = fc
     rows: ROWS,
     delimiter: pick(',', ';', '\t', '|'),
     before: pick('', '', '# comment\n', 'A title\n\n', 'sep=;\n'),
-    end: pick('\n', '', '\n\n', '\r\n', '\n', '\n""\n', '\n"open\n', '\na"b\n'),
+    end: pick(
+      '\n',
+      '',
+      '\n\n',
+      '\r\n',
+      '\n',
+      '\n""\n',
+      '\n"open\n',
+      '\na"b\n',
+      '\n"a \\"b\\", c"\n',
+      "\n'a, b'\n",
+    ),
     areQuoted: fc.boolean(),
   })
   .map(({ rows, delimiter, before, end, areQuoted }) => {

@@ -89,6 +89,38 @@ describe('A table', () => {
     expect(await ask('name,amount\nada,20\ngrace,40\n')).not.toContain('looks like');
   });
 
+  it.each([
+    [
+      String.raw`1,"He said \"hi\", ok"|2,"C:\\temp\\"|3,"it\'s, so"`,
+      '`\\"`',
+      ['He said "hi", ok', 'C:\\temp\\', "it's, so"],
+    ],
+    [`1,'a, b'|2,'it''s'|3,'say "x"'`, "quoted with `'`", ['a, b', "it's", 'say "x"']],
+    [String.raw`1;'a, b'|2;'it\'s'|3;c`, "`\\'`", ['a, b', "it's", 'c']],
+  ])('has the cells of %s', async (rows, note, cells) => {
+    const content = `id${rows[1]}said\n${rows.replaceAll('|', '\n')}\n`;
+    const answer = await ask(content, 'select said from a');
+    for (const cell of cells) expect(answer).toContain(`| \`${cell}\` |`);
+    expect(answer).toContain('(3 rows.)');
+    expect(answer).toContain(note);
+  });
+
+  it('has quotes of RFC 4180, where others are only characters', async () => {
+    const content = 'id,path\n1,"C:\\dir\\"\n2,"x, ""y"""\n';
+    expect(await ask(content, 'select path from a')).toBe(
+      '| `path` |\n| --- |\n| `C:\\dir\\` |\n| `x, "y"` |\n\n(2 rows.)\n\n',
+    );
+    expect(await ask("id,year\n1,'90s\n2,'80s'\n", 'select year from a')).toContain("| `'80s'` |");
+  });
+
+  it('has no value in a cell that a database has written as one without', async () => {
+    const content = 'title,year\nA,2001\nB,\\N\n\\N,2003\n';
+    expect(await ask(content)).toContain('| `year` | integer | 1 | 2 |');
+    const answer = await ask(content, 'select sum(year), count(title) from a');
+    expect(answer).toContain('| 4004 | 2 |');
+    expect(answer).toContain('About `a`: Cells with `\\N` are read as missing.');
+  });
+
   it('that has rows left out says so in each answer that depends on it', async () => {
     const rows = Array.from({ length: 300 }, (_, index) => `${index},x\n`).join('');
     const content = `id,name\n${rows}300,y,wide\n301,z,wide\n`;

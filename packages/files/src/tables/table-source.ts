@@ -22,6 +22,8 @@ export interface DelimitedTable {
   format: 'delimited';
   path: string;
   delimiter: string;
+  /** Doubled in a cell. */
+  quote: '"' | "'";
   /** Columns; a row that has more is left out, and is counted. */
   width: number;
   /** The names of the columns, if they are not in the first row. */
