@@ -12,7 +12,6 @@ const NAMING = [
 const MISSING = /^(na|n\/a|#n\/a|null|nan|none|-)$/i;
 const TOTAL =
   /^((grand|sub|overall)[ -]?)?(totals?( .{1,30})?|sum|average|mean|summe|gesamt(summe)?|insgesamt|somme|moyenne|totale|totaal|suma|итого|всего|合[计計]|总计):?$/i;
-const UNCERTAIN = 'Which row names the columns is not certain.';
 /** Cells of a row that a sentence shows. */
 const SHOWN = 3;
 
@@ -45,24 +44,12 @@ export function beginningOf(first: string[][]): Beginning {
   const sure = overValues.findLast((at) => filled[at - 1] === 0) ?? overValues[0];
   const guess = candidates.find((at) => at > 0 && isUnderTitle(rows, filled, at));
   const at = sure ?? guess ?? candidates.find((each) => each === 0);
-  if (at === undefined) return withoutNames(rows, filled);
+  if (at === undefined) return { names: undefined, skipped: 0, notes: [] };
   const notes = [...rowsBefore(rows.slice(0, at)), ...secondNames(rows, at)];
   const isDoubtful = (cell: string) => isValue(cell) && (sure === undefined || !isNaming(cell));
   if ((at === guess && at !== sure) || (rows[at]!.some(isDoubtful) && !(sure === 0 && isNumbered(rows[0]!))))
-    notes.push(UNCERTAIN);
+    notes.push('Which row names the columns is not certain.');
   return { names: first[at], skipped: at + 1, notes };
-}
-
-/** An empty row is between what comes before a table and a table without names. */
-function withoutNames(rows: string[][], filled: number[]): Beginning {
-  const empty = filled.indexOf(0);
-  const isBelow = empty > 0 && filled[0] === 1 && isUnderTitle(rows, filled, empty + 1);
-  const skipped = isBelow ? empty + 1 : 0;
-  return {
-    names: undefined,
-    skipped,
-    notes: isBelow ? [...rowsBefore(rows.slice(0, skipped)), UNCERTAIN] : [],
-  };
 }
 
 /** A sentence about the last row if it looks like a total; none if it does not. @param last the last rows */
@@ -78,12 +65,13 @@ function areNames(rows: string[][], at: number): boolean {
   const texts = textsOf(row);
   if (texts.length * 2 <= columnsOf(rows.slice(at)) && !isNumbered(row)) return false;
   const areDifferent = new Set(texts).size === texts.length;
+  const mayBeNumbers = at === 0 && (isNumbered(row) || hasValuesBelow(rows, at, isWord));
   return row.every((cell, column) => {
     if (!isValue(cell)) return true;
     const below = cellsBelow(rows, at, column);
     if (!areDifferent || below.length === 0) return false;
     const naming = NAMING.find((pattern) => pattern.test(cell));
-    if (!naming) return at === 0 && (isNumbered(row) || hasValuesBelow(rows, at, isWord));
+    if (!naming) return mayBeNumbers;
     return below.filter((value) => naming.test(value)).length * 2 < below.length;
   });
 }
@@ -133,10 +121,8 @@ function secondNames(rows: string[][], at: number): string[] {
 }
 
 function shown(texts: string[]): string {
-  return `${texts
-    .slice(0, SHOWN)
-    .map((text) => code(text, 60))
-    .join(', ')}${texts.length > SHOWN ? ' …' : ''}`;
+  const first = texts.slice(0, SHOWN).map((text) => code(text, 60));
+  return `${first.join(', ')}${texts.length > SHOWN ? ' …' : ''}`;
 }
 
 function textsOf(row: string[]): string[] {

@@ -59,12 +59,6 @@ describe('A table', () => {
     );
   });
 
-  it('without names under a title is read without the title', async () => {
-    const answer = await ask('Weights,,\n,,\n1,2,3\n4,5,6\n');
-    expect(answer).toContain('2 rows of 3 columns, separated by commas; no line of column names.');
-    expect(answer).toContain('2 rows before the table: `Weights`.');
-  });
-
   it('of a sheet has a title and an empty row before its names', async () => {
     const cells = { A1: 'Sales report', A3: 'city', B3: 'amount', A4: 'Oslo', B4: 5, A5: 'Rome', B5: 6 };
     const file = filePart('a.xlsx', workbookOf(cells));
