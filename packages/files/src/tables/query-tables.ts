@@ -100,7 +100,7 @@ async function execute(execution: Execution): Promise<TablesAnswer> {
   try {
     if (!(await isOneSelect(engine, statement))) return { text: ONLY_READING };
     const { text, ...attachments } = await engine.within(time, () => resultOf(execution));
-    return { text: `${text}${notesOf(tables)}`, ...attachments };
+    return { text: `${notesOf(tables)}${text}`, ...attachments };
   } catch (error) {
     if (!isEngineError(error)) throw error;
     if (isOutOfMemory(error)) return { text: 'This statement takes more memory than is spent on one.' };

@@ -80,10 +80,10 @@ export function markerNote(markers: number): string[] {
   return [`${count(markers, 'cell')} such as \`NA\` in columns of numbers or dates read as missing.`];
 }
 
-/** What an answer that depends on tables says about how they were read. */
+/** What an answer that depends on tables says first about how they were read: its end may be cut for a model. */
 export function notesOf(tables: { name: string; notes: string[] }[]): string {
   const read = tables.filter(({ notes }) => notes.length > 0);
-  return read.map(({ name, notes }) => `\n\nAbout ${code(name)}: ${notes.join(' ')}`).join('');
+  return read.map(({ name, notes }) => `About ${code(name)}: ${notes.join(' ')}\n\n`).join('');
 }
 
 export function isNumber({ type }: Column): boolean {
