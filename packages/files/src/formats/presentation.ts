@@ -16,8 +16,8 @@ const LONGEST = 1_000_000;
 const MAX_SLIDES = 5000;
 
 /** Describes a PowerPoint presentation (ECMA-376 PresentationML): slides and their text. */
-export async function* describePresentation(zip: ZipArchive, heading: string): Findings {
-  const slides = await slidesInOrder(zip);
+export async function* describePresentation(zip: ZipArchive, main: string, heading: string): Findings {
+  const slides = await slidesInOrder(zip, main);
   const tally = new TextTally();
   const lines: string[] = [];
   let beginning = '';
@@ -25,7 +25,8 @@ export async function* describePresentation(zip: ZipArchive, heading: string): F
   const stopped = await untilStopped(async () => {
     for (const [index, slide] of slides.entries()) {
       const { title, text } = await readSlide(zip, slide, tally);
-      if (index < SHOWN_SLIDES) lines.push(`${index + 1}. ${title ? code(title) : '(without text)'}`);
+      const without = zip.has(slide) ? '(without text)' : '(missing in this file)';
+      if (index < SHOWN_SLIDES) lines.push(`${index + 1}. ${title ? code(title) : without}`);
       if (beginning.length < KEPT && text !== '') beginning += `${text}\n`;
     }
   });
@@ -40,15 +41,14 @@ export async function* describePresentation(zip: ZipArchive, heading: string): F
   if (stopped) throw stopped;
 }
 
-/** The entries of the slides. */
-export async function slidesInOrder(zip: ZipArchive): Promise<string[]> {
-  const part = 'ppt/presentation.xml';
-  const targets = await relationshipsOf(zip, part);
+/** The entries of the slides, also of those that are missing. @param main the entry of the main part */
+export async function slidesInOrder(zip: ZipArchive, main: string): Promise<string[]> {
+  const targets = await relationshipsOf(zip, main);
   const slides: string[] = [];
-  await readXml(zip.read(part), {
+  await readXml(zip.read(main), {
     open(name, attributes) {
-      const target = name === 'sldId' ? targets.get(attributes['r:id'] ?? '') : undefined;
-      if (target !== undefined && zip.has(target) && slides.length < MAX_SLIDES) slides.push(target);
+      if (name !== 'sldId' || slides.length >= MAX_SLIDES) return;
+      slides.push(targets.get(attributes['r:id'] ?? '')?.target ?? '');
     },
   });
   return slides;

@@ -4,7 +4,8 @@ import type { ZipArchive } from './zip-archive.js';
 
 /** The entries to which a part of an office document refers, and whose root element has one of these names. */
 export async function relatedParts(zip: ZipArchive, part: string, roots: string[]): Promise<string[]> {
-  const entries = new Set((await relationshipsOf(zip, part)).values());
+  const related = [...(await relationshipsOf(zip, part)).values()];
+  const entries = new Set(related.map(({ target }) => target));
   const found: string[] = [];
   for (const entry of entries) {
     if (/\.xml$/i.test(entry) && zip.has(entry) && roots.includes(await rootOf(zip, entry)))

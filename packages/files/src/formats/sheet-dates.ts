@@ -1,3 +1,4 @@
+import { relatedPart } from './relationships.js';
 import { readXml } from './xml.js';
 import type { ZipArchive } from './zip-archive.js';
 
@@ -5,13 +6,12 @@ import type { ZipArchive } from './zip-archive.js';
 const BUILT_IN = new Set([14, 15, 16, 17, 18, 19, 20, 21, 22, 45, 46, 47]);
 
 /** The numbers of the cell styles that show a number as a date or a time. */
-export async function dateFormats(zip: ZipArchive): Promise<Set<number>> {
+export async function dateFormats(zip: ZipArchive, workbook: string): Promise<Set<number>> {
   const formats = new Set(BUILT_IN);
   const styles = new Set<number>();
   let inCellStyles = false;
   let style = 0;
-  if (!zip.has('xl/styles.xml')) return styles;
-  await readXml(zip.read('xl/styles.xml'), {
+  await readXml(zip.read(await relatedPart(zip, workbook, 'styles')), {
     open(name, attributes) {
       const number = Number(attributes['numFmtId'] ?? 0);
       if (name === 'numFmt' && showsDate(attributes['formatCode'] ?? '')) formats.add(number);

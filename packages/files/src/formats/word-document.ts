@@ -4,6 +4,7 @@ import { DocumentDigest } from './document-digest.js';
 import type { Findings } from './findings.js';
 import { titleFact } from './findings.js';
 import { relatedParts } from './related-parts.js';
+import { relatedPart } from './relationships.js';
 import type { Aside, TextSink } from './text-sink.js';
 import { readXml } from './xml.js';
 import type { XmlListener } from './xml.js';
@@ -32,23 +33,24 @@ const ASIDES = new Map<string, Aside>([
 ]);
 
 /** Describes a Word document (ECMA-376 WordprocessingML): length, headings, tables, comments and how its text begins. */
-export async function* describeDocument(zip: ZipArchive, heading: string): Findings {
+export async function* describeDocument(zip: ZipArchive, main: string, heading: string): Findings {
   const digest = new DocumentDigest();
   const title = await documentTitle(zip);
   const stopped = await untilStopped(async () => {
-    for await (const { entry, listener } of wordParts(zip, digest)) await readXml(zip.read(entry), listener);
+    for await (const { entry, listener } of wordParts(zip, main, digest))
+      await readXml(zip.read(entry), listener);
   });
   yield `${heading}${digest.toMarkdown(titleFact(title), !stopped)}`;
   if (stopped) throw stopped;
 }
 
-/** The parts of a Word document that have text, and what passes it on to a sink. */
+/** The parts of a Word document that have text, and what passes it on to a sink. @param main the entry of its main part */
 export async function* wordParts(
   zip: ZipArchive,
+  main: string,
   sink: TextSink,
 ): AsyncGenerator<{ entry: string; listener: XmlListener }> {
-  const main = 'word/document.xml';
-  yield { entry: main, listener: wordListener(sink, await headingStyles(zip)) };
+  yield { entry: main, listener: wordListener(sink, await headingStyles(zip, main)) };
   for (const entry of await relatedParts(zip, main, ROOTS)) yield { entry, listener: asideListener(sink) };
 }
 
@@ -117,8 +119,8 @@ function asideListener(sink: TextSink): XmlListener {
 export async function documentTitle(zip: ZipArchive): Promise<string> {
   let title = '';
   let inTitle = false;
-  if (!zip.has('docProps/core.xml')) return title;
-  await readXml(zip.read('docProps/core.xml'), {
+  const related = await relatedPart(zip, '', 'core-properties');
+  await readXml(zip.read(zip.has(related) ? related : 'docProps/core.xml'), {
     open: (name) => (inTitle = name === 'title'),
     text(text) {
       if (inTitle && title.length < KEPT) title += text;
@@ -132,11 +134,10 @@ export async function documentTitle(zip: ZipArchive): Promise<string> {
  * The level, from 0, of each paragraph style that is a heading. A heading has an outline level, or an English name even in
  * documents of other languages.
  */
-export async function headingStyles(zip: ZipArchive): Promise<Map<string, number>> {
+export async function headingStyles(zip: ZipArchive, main: string): Promise<Map<string, number>> {
   const levels = new Map<string, number>();
   let style = '';
-  if (!zip.has('word/styles.xml')) return levels;
-  await readXml(zip.read('word/styles.xml'), {
+  await readXml(zip.read(await relatedPart(zip, main, 'styles')), {
     open(name, attributes) {
       const value = attributes['w:val'] ?? '';
       if (name === 'style')

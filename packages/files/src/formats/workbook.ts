@@ -1,7 +1,7 @@
 import { code, count, table } from '../markdown.js';
 import { untilStopped } from '../reading-stopped.js';
 import type { Findings } from './findings.js';
-import { relationshipsOf } from './relationships.js';
+import { relatedPart, relationshipsOf } from './relationships.js';
 import { measureSheet, readFirstRows } from './sheet.js';
 import type { SheetCell, SheetRows } from './sheet.js';
 import { dateFormats, toIsoDate } from './sheet-dates.js';
@@ -19,11 +19,10 @@ const SHOWN_TEXT = 200;
 /** Bytes above which a sheet takes so long that its first rows are shown before its extent. */
 const LARGE = 4 * 1024 * 1024;
 
-const PART = 'xl/workbook.xml';
-
 /** A sheet of a workbook. */
 export interface Sheet {
   name: string;
+  /** Undefined if it is missing in the file. */
   entry: string | undefined;
   hidden: boolean;
 }
@@ -32,25 +31,27 @@ export interface Sheet {
  * Describes an Excel workbook (ECMA-376 SpreadsheetML): sheets, their extent and first rows. The rows of a large sheet come
  * before its extent, which is known only when all of it has been read.
  */
-export async function* describeWorkbook(zip: ZipArchive, heading: string): Findings {
-  const { sheets, from1904 } = await readWorkbook(zip);
+export async function* describeWorkbook(zip: ZipArchive, main: string, heading: string): Findings {
+  const { sheets, from1904 } = await readWorkbook(zip, main);
   yield `${heading}${count(sheets.length, 'sheet')}.`;
   const previews: SheetRows[] = [];
   for (const { entry } of sheets.slice(0, SHOWN_SHEETS)) {
     previews.push(entry ? await readFirstRows(zip.read(entry), SHOWN_ROWS, SHOWN_COLUMNS) : []);
   }
   const cells = previews.flat(2);
-  const show = shower(await sharedStrings(zip, cells), await dateFormats(zip), from1904);
+  const show = shower(await sharedStrings(zip, main, cells), await dateFormats(zip, main), from1904);
 
   for (const [index, sheet] of sheets.slice(0, MEASURED_SHEETS).entries()) {
     const name = `Sheet ${code(sheet.name, 40)}`;
+    if (sheet.entry === undefined) {
+      yield `\n\n${name}: its part is missing in this file.`;
+      continue;
+    }
     const preview = tableOf(previews[index] ?? [], show);
-    const isLarge = sheet.entry !== undefined && zip.sizeOf(sheet.entry) > LARGE;
+    const isLarge = zip.sizeOf(sheet.entry) > LARGE;
     if (isLarge) yield `\n\n${name}${sheet.hidden ? ' (hidden)' : ''}:${preview}`;
     const extent = { rows: 0, columns: 0 };
-    const stopped = await untilStopped(() =>
-      measureSheet(sheet.entry ? zip.read(sheet.entry) : none(), extent),
-    );
+    const stopped = await untilStopped(() => measureSheet(zip.read(sheet.entry!), extent));
     const size = `${stopped ? 'at least ' : ''}${count(extent.rows, 'row')} × ${count(extent.columns, 'column')}.`;
     yield isLarge
       ? `\n\n${name} has ${size}`
@@ -91,18 +92,22 @@ function shower(strings: Map<number, string>, dates: Set<number>, from1904: bool
   };
 }
 
-/** The sheets of a workbook, and from which day it counts the others. */
-export async function readWorkbook(zip: ZipArchive): Promise<{ sheets: Sheet[]; from1904: boolean }> {
-  const targets = await relationshipsOf(zip, PART);
+/** The sheets of a workbook, and from which day it counts the others. @param main the entry of its main part */
+export async function readWorkbook(
+  zip: ZipArchive,
+  main: string,
+): Promise<{ sheets: Sheet[]; from1904: boolean }> {
+  const targets = await relationshipsOf(zip, main);
   const sheets: Sheet[] = [];
   let from1904 = false;
-  await readXml(zip.read(PART), {
+  await readXml(zip.read(main), {
     open(name, attributes) {
       if (name === 'workbookPr') from1904 = /^(1|true)$/.test(attributes['date1904'] ?? '');
       if (name !== 'sheet' || sheets.length >= MAX_SHEETS) return;
+      const entry = targets.get(attributes['r:id'] ?? '')?.target;
       sheets.push({
         name: attributes['name'] ?? '',
-        entry: targets.get(attributes['r:id'] ?? ''),
+        entry: entry !== undefined && zip.has(entry) ? entry : undefined,
         hidden: (attributes['state'] ?? 'visible') !== 'visible',
       });
     },
@@ -111,9 +116,13 @@ export async function readWorkbook(zip: ZipArchive): Promise<{ sheets: Sheet[]; 
 }
 
 /** Cells refer to their texts by number. Only texts that are shown are kept: a workbook may contain millions. */
-function sharedStrings(zip: ZipArchive, cells: (SheetCell | undefined)[]): Promise<Map<number, string>> {
+function sharedStrings(
+  zip: ZipArchive,
+  main: string,
+  cells: (SheetCell | undefined)[],
+): Promise<Map<number, string>> {
   const wanted = new Set(cells.flatMap((cell) => (cell?.type === 's' ? [Number(cell.value)] : [])));
-  return readSharedStrings(zip, wanted);
+  return readSharedStrings(zip, main, wanted);
 }
 
 /**
@@ -121,17 +130,18 @@ function sharedStrings(zip: ZipArchive, cells: (SheetCell | undefined)[]): Promi
  *
  * @param wanted their numbers; all of them if left out
  */
-export async function readSharedStrings(zip: ZipArchive, wanted?: Set<number>): Promise<Map<number, string>> {
+export async function readSharedStrings(
+  zip: ZipArchive,
+  main: string,
+  wanted?: Set<number>,
+): Promise<Map<number, string>> {
   const strings = new Map<number, string>();
-  const entry = [...(await relationshipsOf(zip, PART)).values()].find((target) =>
-    /sharedStrings\.xml$/i.test(target),
-  );
-  if (wanted?.size === 0 || entry === undefined) return strings;
+  if (wanted?.size === 0) return strings;
   const last = wanted ? [...wanted].reduce((a, b) => Math.max(a, b)) : Infinity;
   const longest = wanted ? SHOWN_TEXT : Infinity;
   let index = -1;
   let inText = false;
-  await readXml(zip.read(entry), {
+  await readXml(zip.read(await relatedPart(zip, main, 'sharedStrings')), {
     open(name) {
       if (name === 'si') index += 1;
       // A phonetic reading is next to the text and is not part of it.
@@ -149,5 +159,3 @@ export async function readSharedStrings(zip: ZipArchive, wanted?: Set<number>): 
   });
   return strings;
 }
-
-async function* none(): AsyncGenerator<Uint8Array> {}

@@ -4,8 +4,20 @@ import { decodeMarkup } from './encoding.js';
 /** Elements inside one another, and attributes of one element, that are read. Documents of programs have far fewer. */
 const DEEPEST = 1000;
 const MAX_ATTRIBUTES = 1000;
+const MAX_PREFIXES = 100;
 
-/** Receives the events of an XML document while it is read. Names have no prefix. */
+/** The usual prefixes of the namespaces whose attributes are read. A document may have other prefixes for them. */
+const PREFIXES = new Map([
+  ['http://schemas.openxmlformats.org/officeDocument/2006/relationships', 'r'],
+  ['http://purl.oclc.org/ooxml/officeDocument/relationships', 'r'],
+  ['http://schemas.openxmlformats.org/wordprocessingml/2006/main', 'w'],
+  ['http://purl.oclc.org/ooxml/wordprocessingml/main', 'w'],
+  ['http://www.idpf.org/2007/ops', 'epub'],
+  ['urn:org:documentfoundation:names:experimental:calc:xmlns:calcext:1.0', 'calcext'],
+]);
+const OPEN_DOCUMENT = /^urn:oasis:names:tc:opendocument:xmlns:([a-z]+):1\.0$/;
+
+/** Receives the events of an XML document while it is read. Names of elements have no prefix, attributes the usual one. */
 export interface XmlListener {
   open?(name: string, attributes: Record<string, string>): void;
   text?(text: string): void;
@@ -26,6 +38,7 @@ export async function readXml(chunks: AsyncIterable<Uint8Array>, listener: XmlLi
   let fault: Error | undefined;
   let depth = 0;
   let attributeCount = 0;
+  const usual = new Map<string, string>();
   parser.onerror = (error) => {
     fault ??= error;
   };
@@ -42,7 +55,7 @@ export async function readXml(chunks: AsyncIterable<Uint8Array>, listener: XmlLi
     if (depth > DEEPEST) {
       throw new UnreadableFile(`The elements of this document are nested deeper than ${DEEPEST} levels.`);
     }
-    listener.open?.(local(name), attributes as Record<string, string>);
+    listener.open?.(local(name), withUsualPrefixes(attributes as Record<string, string>, usual));
   };
   parser.ontext = parser.oncdata = (text) => listener.text?.(text);
   parser.onclosetag = (name) => {
@@ -61,4 +74,18 @@ export async function readXml(chunks: AsyncIterable<Uint8Array>, listener: XmlLi
 
 function local(name: string): string {
   return name.slice(name.indexOf(':') + 1);
+}
+
+/** Attributes with the usual prefixes. @param usual for each other prefix that was declared up to here */
+function withUsualPrefixes(
+  attributes: Record<string, string>,
+  usual: Map<string, string>,
+): Record<string, string> {
+  for (const [name, uri] of Object.entries(attributes)) {
+    const prefix = name.startsWith('xmlns:') && (OPEN_DOCUMENT.exec(uri)?.[1] ?? PREFIXES.get(uri));
+    if (prefix && prefix !== local(name) && usual.size < MAX_PREFIXES) usual.set(local(name), prefix);
+  }
+  if (usual.size === 0) return attributes;
+  const renamed = (name: string) => name.replace(/^[^:]+(?=:)/, (prefix) => usual.get(prefix) ?? prefix);
+  return Object.fromEntries(Object.entries(attributes).map(([name, value]) => [renamed(name), value]));
 }

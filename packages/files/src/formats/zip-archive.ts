@@ -29,6 +29,8 @@ export class ZipArchive {
   /** What ended the reading of the directory before its end. */
   stopped: ReadingStopped | undefined;
   readonly #found = new Map<string, Entry>();
+  /** Office compares the names of parts without case (ECMA-376 part 2, 6.2.2.3), and some programs write `\\` for `/`. */
+  readonly #folded = new Map<string, Entry>();
   #expanded = 0;
 
   private constructor(
@@ -73,14 +75,14 @@ export class ZipArchive {
     }
   }
 
-  /** Whether there is an entry of this name. */
+  /** Whether there is an entry of this name, or one that differs in case only. */
   has(name: string): boolean {
-    return this.#found.has(name);
+    return this.#entry(name) !== undefined;
   }
 
   /** How many bytes an entry has, as the directory states; 0 if it does not exist. */
   sizeOf(name: string): number {
-    return this.#found.get(name)?.uncompressedSize ?? 0;
+    return this.#entry(name)?.uncompressedSize ?? 0;
   }
 
   /**
@@ -90,7 +92,7 @@ export class ZipArchive {
    * @throws {ReadingStopped} if it unpacks to more than the limit, or the time is over
    */
   async *read(name: string): AsyncGenerator<Uint8Array> {
-    const entry = this.#found.get(name);
+    const entry = this.#entry(name);
     if (!entry) return;
     if (entry.isEncrypted()) throw new UnreadableFile('This document is encrypted.');
     let unpacked = 0;
@@ -116,6 +118,10 @@ export class ZipArchive {
     this.#expanded += length;
     if (this.#expanded > maxBytes) throw unpackedTooMuch(maxBytes);
     this.file.checkTime();
+  }
+
+  #entry(name: string): Entry | undefined {
+    return this.#found.get(name) ?? this.#folded.get(folded(name));
   }
 
   async #readDirectory(): Promise<void> {
@@ -148,7 +154,12 @@ export class ZipArchive {
       packed: entry.compressedSize,
     });
     this.#found.set(name, entry);
+    this.#folded.set(folded(name), entry);
   }
+}
+
+function folded(name: string): string {
+  return name.replaceAll('\\', '/').toLowerCase();
 }
 
 function broken(error: unknown): unknown {

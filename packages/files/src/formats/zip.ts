@@ -9,6 +9,7 @@ import type { Findings } from './findings.js';
 import { describeDocument } from './word-document.js';
 import { mimeTypeOf, openDocumentOf } from './opendocument.js';
 import { describePresentation } from './presentation.js';
+import { officeDocumentOf } from './relationships.js';
 import { describeWorkbook } from './workbook.js';
 import { ZipArchive } from './zip-archive.js';
 
@@ -19,10 +20,12 @@ export async function* describeZip(
   describe: DescribeContained,
 ): Findings {
   const zip = await ZipArchive.open(file, limits);
-  if (zip.has('word/document.xml')) return yield* describeDocument(zip, headingOf('Word document', file));
-  if (zip.has('xl/workbook.xml')) return yield* describeWorkbook(zip, headingOf('Excel workbook', file));
-  if (zip.has('ppt/presentation.xml')) {
-    return yield* describePresentation(zip, headingOf('PowerPoint presentation', file));
+  const office = await officeDocumentOf(zip);
+  if (office) {
+    const heading = headingOf(office.kind, file);
+    if (office.kind === 'Word document') return yield* describeDocument(zip, office.main, heading);
+    if (office.kind === 'Excel workbook') return yield* describeWorkbook(zip, office.main, heading);
+    return yield* describePresentation(zip, office.main, heading);
   }
   const mimeType = await mimeTypeOf(zip);
   if (mimeType === 'application/epub+zip') return yield* describeEpub(zip, headingOf('E-book (EPUB)', file));

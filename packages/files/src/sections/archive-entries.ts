@@ -6,6 +6,7 @@ import type { FilesLimits } from '../files-limits.js';
 import { certainEncoding, legacyEncoding } from '../formats/encoding.js';
 import { gunzipped, headOfGzip } from '../formats/gzip.js';
 import { readMail } from '../formats/mail.js';
+import { officeDocumentOf } from '../formats/relationships.js';
 import { TarReader } from '../formats/tar-reader.js';
 import { kindOfText } from '../formats/text-kinds.js';
 import { ZipArchive } from '../formats/zip-archive.js';
@@ -21,9 +22,6 @@ export interface ArchiveFile {
   open: () => Promise<MemoryFile>;
 }
 
-/** Documents of Office, OpenDocument and EPUB are ZIP files that are no archives for their users. */
-const DOCUMENTS = ['word/document.xml', 'xl/workbook.xml', 'ppt/presentation.xml', 'mimetype'];
-
 /** The files of a ZIP or tar archive, or those in an e-mail, one after another; undefined if the file has none. */
 export async function archiveFiles(
   file: FileSource,
@@ -33,7 +31,9 @@ export async function archiveFiles(
   const signature = Buffer.from(head.subarray(0, 4)).toString('latin1');
   if (signature === 'PK\x03\x04') {
     const zip = await ZipArchive.open(file, limits);
-    return DOCUMENTS.some((name) => zip.has(name)) ? undefined : zipFiles(zip, file, limits);
+    // Documents of Office, OpenDocument and EPUB are ZIP files that are no archives for their users.
+    const isDocument = zip.has('mimetype') || (await officeDocumentOf(zip)) !== undefined;
+    return isDocument ? undefined : zipFiles(zip, file, limits);
   }
   if (signature.startsWith('\x1f\x8b')) {
     const isTar = (await fileTypeOf(await headOfGzip(file, limits)))?.mime === 'application/x-tar';

@@ -6,6 +6,7 @@ import type { Pdf } from '../formats/pdf.js';
 import { notesOfSlide, slidesInOrder, textOfSlide } from '../formats/presentation.js';
 import { CONTENT, openDocumentKind } from '../formats/opendocument.js';
 import { openDocumentListener } from '../formats/opendocument-text.js';
+import { officeDocumentOf } from '../formats/relationships.js';
 import { readXml } from '../formats/xml.js';
 import { ZipArchive } from '../formats/zip-archive.js';
 import { PassageSink } from './passage-sink.js';
@@ -39,7 +40,9 @@ export async function withPages<T>(
   if (signature === '%PDF-') return withPdf(file, limits, use);
   if (!signature.startsWith('PK\x03\x04')) return use(undefined);
   const zip = await ZipArchive.open(file, limits);
-  if (zip.has('ppt/presentation.xml')) return use(await slidesOf(zip));
+  const office = await officeDocumentOf(zip);
+  if (office)
+    return use(office.kind === 'PowerPoint presentation' ? await slidesOf(zip, office.main) : undefined);
   return use((await openDocumentKind(zip)) === 'presentation' ? await openSlidesOf(zip) : undefined);
 }
 
@@ -78,8 +81,8 @@ async function outlineOf(pdf: Pdf): Promise<{ title: string; level: number }[]> 
   return titles;
 }
 
-async function slidesOf(zip: ZipArchive): Promise<Pages> {
-  const slides = await slidesInOrder(zip);
+async function slidesOf(zip: ZipArchive, main: string): Promise<Pages> {
+  const slides = await slidesInOrder(zip, main);
   return {
     what: 'slide',
     count: slides.length,

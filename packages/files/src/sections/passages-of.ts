@@ -9,6 +9,7 @@ import { extensionOf } from '../formats/languages.js';
 import { readHtml } from '../formats/html-reader.js';
 import { headersOf, readMail } from '../formats/mail.js';
 import { mimeTypeOf, openDocumentKind, openTextParts } from '../formats/opendocument.js';
+import { officeDocumentOf } from '../formats/relationships.js';
 import { RtfReader } from '../formats/rtf.js';
 import { kindOfText } from '../formats/text-kinds.js';
 import { wordParts } from '../formats/word-document.js';
@@ -106,9 +107,10 @@ async function* passagesOfPages(pages: Pages): Passages {
 
 async function* passagesOfOffice(zip: ZipArchive): Passages {
   const sink = new PassageSink();
-  const isWord = zip.has('word/document.xml');
-  const isText = !isWord && (await openDocumentKind(zip)) === 'text';
-  const parts = isWord ? wordParts(zip, sink) : isText ? openTextParts(zip, sink) : [];
+  const office = await officeDocumentOf(zip);
+  const isWord = office?.kind === 'Word document';
+  const isText = !office && (await openDocumentKind(zip)) === 'text';
+  const parts = isWord ? wordParts(zip, office.main, sink) : isText ? openTextParts(zip, sink) : [];
   for await (const { entry, listener } of parts)
     yield* passagesFrom(zip.read(entry), sink, (chunks) => readXml(chunks, listener));
   if (isWord || isText) return;

@@ -1,4 +1,5 @@
 import { openDocumentSheets } from '../formats/opendocument.js';
+import { officeDocumentOf } from '../formats/relationships.js';
 import { rowsOfSheet } from '../formats/sheet.js';
 import { dateFormats } from '../formats/sheet-dates.js';
 import { readSharedStrings, readWorkbook, textOfCell } from '../formats/workbook.js';
@@ -14,7 +15,9 @@ const MAX_SHEETS = 30;
 
 /** The sheets of an Excel workbook or an OpenDocument spreadsheet; undefined if the archive is neither. */
 export async function sheetsOf(zip: ZipArchive): Promise<TextSheet[] | undefined> {
-  return zip.has('xl/workbook.xml') ? excelSheets(zip) : openDocumentSheets(zip, MAX_SHEETS);
+  const office = await officeDocumentOf(zip);
+  if (office?.kind === 'Excel workbook') return excelSheets(zip, office.main);
+  return office ? undefined : openDocumentSheets(zip, MAX_SHEETS);
 }
 
 /** The sheets of a workbook as tables; none if the archive is no workbook. */
@@ -23,14 +26,14 @@ export async function workbookTables(zip: ZipArchive): Promise<TableSource[]> {
   return sheets.map(({ name, rows }) => rowsSource(name, () => cellsOf(rows())));
 }
 
-async function excelSheets(zip: ZipArchive): Promise<TextSheet[]> {
-  const { sheets, from1904 } = await readWorkbook(zip);
+async function excelSheets(zip: ZipArchive, main: string): Promise<TextSheet[]> {
+  const { sheets, from1904 } = await readWorkbook(zip, main);
   let shared: Promise<[Map<number, string>, Set<number>]> | undefined;
   return sheets.slice(0, MAX_SHEETS).map(({ name, entry }) => ({
     name,
     async *rows() {
       if (entry === undefined) return;
-      shared ??= Promise.all([readSharedStrings(zip), dateFormats(zip)]);
+      shared ??= Promise.all([readSharedStrings(zip, main), dateFormats(zip, main)]);
       const [strings, dates] = await shared;
       for await (const { number, cells } of rowsOfSheet(zip.read(entry))) {
         yield { number, cells: Array.from(cells, (cell) => textOfCell(cell, strings, dates, from1904)) };
