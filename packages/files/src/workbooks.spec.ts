@@ -50,6 +50,36 @@ function bookParts(
   };
 }
 
+/** A workbook in which style 1, 2 and so on has these formats: a number of a built-in one, or its code. */
+function formatted(formats: (string | number)[], rows: string[], isFrom1904 = false): Buffer {
+  const codes = formats.map((format, index) =>
+    typeof format === 'string' ? `<numFmt numFmtId="${200 + index}" formatCode="${format}"/>` : '',
+  );
+  const styles = formats.map(
+    (format, index) => `<xf numFmtId="${typeof format === 'string' ? 200 + index : format}"/>`,
+  );
+  const parts = bookParts(rows, {
+    'xl/styles.xml': `<styleSheet><numFmts>${codes.join('')}</numFmts><cellXfs><xf numFmtId="0"/>${styles.join('')}</cellXfs></styleSheet>`,
+  });
+  if (isFrom1904)
+    parts['xl/workbook.xml'] = parts['xl/workbook.xml']!.replace(
+      '<sheets>',
+      '<workbookPr date1904="1"/><sheets>',
+    );
+  return zip(parts);
+}
+
+const styled = (style: number, value: number | string) => `<c s="${style}"><v>${value}</v></c>`;
+
+/** A row of an OpenDocument sheet. */
+const openRow = (...cells: string[]) => `<table:table-row>${cells.join('')}</table:table-row>`;
+const openText = (text: string, attributes = '') =>
+  `<table:table-cell office:value-type="string"${attributes}><text:p>${text}</text:p></table:table-cell>`;
+const openNumber = (value: number, attributes = '') =>
+  `<table:table-cell office:value-type="float" office:value="${value}"${attributes}/>`;
+const openSheet = (...rows: string[]) =>
+  openDocumentOf('spreadsheet', `<table:table table:name="S">${rows.join('')}</table:table>`);
+
 describe('Workbooks', () => {
   let handler: FilesHandler;
 
@@ -62,6 +92,135 @@ describe('Workbooks', () => {
   const describeOne = (name: string, content: Uint8Array) => answerOf(handler, [filePart(name, content)]);
   const ask = (statement: string, name: string, content: Uint8Array) =>
     answerOf(handler, [filePart(name, content), statement]);
+
+  describe('have times and durations', () => {
+    it.each([
+      ['[h]:mm:ss', 1.2534722222222223, '30:05:00'],
+      ['[h]:mm', 4.166666666666667, '100:00:00'],
+      ['[mm]:ss', 0.05, '01:12:00'],
+      ['[mm]:ss.0', 0.0000173611111111, '00:00:01.5'],
+      ['[h]:mm', -0.25, '-06:00:00'],
+      [46, 1.25, '30:00:00'],
+      ['h:mm', 0.4201388888888889, '10:05:00'],
+      ['h:mm AM/PM', 0.75, '18:00:00'],
+      ['[$-409]h:mm:ss\\ AM/PM;@', 0.75, '18:00:00'],
+      ['h:mm', 1.25, '30:00:00'],
+      [20, 0.3333333333333333, '08:00:00'],
+      [45, 0.5, '12:00:00'],
+      [33, 0.5, '12:00:00'],
+      [32, 45_001.5, '2023-03-16 12:00:00'],
+      ['yyyy\\-mm\\-dd hh:mm:ss.000', 45_001.123456, '2023-03-16 02:57:47'],
+      [31, 45_001, '2023-03-16'],
+      [57, 45_001, '2023-03-16'],
+      ['mmm', 45_001, '2023-03-16'],
+      ['00000', 1234, '01234'],
+      ['0.00', 1.5, '1.5'],
+      ['[Red]0;[Blue]-0', 3, '3'],
+    ])('%s of %d is %s', async (format, value, shown) => {
+      const rows = [row('name', 'value'), row('a', styled(1, value))];
+      expect(await ask('select * from a_s', 'a.xlsx', formatted([format], rows))).toMatch(
+        new RegExp(`\\| \`a\` \\| \`?${shown}\`? \\|`),
+      );
+    });
+
+    it('of OpenDocument as those of Excel', async () => {
+      const time = (value: string, shown: string) =>
+        `<table:table-cell office:value-type="time" office:time-value="${value}"><text:p>${shown}</text:p></table:table-cell>`;
+      const sheet = openSheet(
+        openRow(openText('worked'), openText('from')),
+        openRow(time('PT30H05M00S', '30:05'), time('PT08H15M00S', '08:15 AM')),
+        openRow(time('-PT06H00M00S', '-06:00'), time('PT18H15M00.5S', '06:15 PM')),
+      );
+      const answer = await describeOne('a.ods', sheet);
+      expect(answer).toContain('| `30:05:00` | `08:15:00` |\n| `-06:00:00` | `18:15:00.5` |');
+      const sum = 'select sum(epoch(cast(worked as interval))) as seconds from a_s';
+      expect(await ask(sum, 'a.ods', sheet)).toContain('| 86700 |');
+    });
+
+    it('that are counted from 1904', async () => {
+      const rows = [row('name', 'a', 'b'), row('x', styled(1, 0.5), styled(2, 43_889))];
+      expect(await describeOne('a.xlsx', formatted(['h:mm', 'd.m.yy'], rows, true))).toContain(
+        '| `x` | `12:00:00` | `2024-02-29` |',
+      );
+    });
+  });
+
+  describe('say which cells have no value', () => {
+    const FORMULAS =
+      '2 cells have a formula without a stored value, read as missing: open the file in a spreadsheet program, save it, and send it again.';
+    const ERRORS =
+      '2 cells have an error (`#DIV/0!`), read as missing. 1 cell has an error (`#N/A`), read as missing.';
+
+    it('because a formula was never computed', async () => {
+      const rows = [
+        row('n', 'double', 'text'),
+        row(2, '<c><f>A2*2</f></c>', '<c t="str"><f>""</f><v></v></c>'),
+        row(3, '<c><f>A3*2</f><v/></c>', '<c t="str"><f>B1</f><v>x</v></c>'),
+      ];
+      const answer = await describeOne('a.xlsx', zip(bookParts(rows)));
+      expect(answer).toContain('| `2` | `(formula)` |');
+      expect(answer).toContain(`2 rows of 3 columns. ${FORMULAS}`);
+      const formula = '<table:table-cell table:formula="of:=[.A2]*2"/>';
+      const open = openSheet(
+        openRow(openText('n'), openText('double')),
+        openRow(openNumber(2), formula),
+        openRow(openNumber(3), formula),
+      );
+      expect(await describeOne('a.ods', open)).toContain(`2 rows of 2 columns. ${FORMULAS}`);
+    });
+
+    it('because all of it are formulas', async () => {
+      const answer = await describeOne(
+        'a.xlsx',
+        zip(bookParts([row('<c><f>1+1</f></c>', '<c><f>2+1</f></c>')])),
+      );
+      expect(answer).toContain('Sheet `S`: 1 row × 2 columns.');
+      expect(answer).toContain(FORMULAS);
+    });
+
+    it('because of an error, and have numbers beside', async () => {
+      const error = (text: string) => `<c t="e"><f>1/0</f><v>${text}</v></c>`;
+      const rows = [
+        row('a', 'b'),
+        row('x', 1),
+        row('y', error('#DIV/0!')),
+        row('z', error('#N/A')),
+        row('z', error('#DIV/0!')),
+      ];
+      const answer = await describeOne('a.xlsx', zip(bookParts(rows)));
+      expect(answer).toContain('| `y` | `#DIV/0!` |');
+      expect(answer).toContain(ERRORS);
+      expect(answer).toContain('| `b` | integer | 3 | 1 |');
+      const failed = (text: string) => openText(text, ' table:formula="of:=1/0" calcext:value-type="error"');
+      const open = openSheet(
+        openRow(openText('a'), openText('b')),
+        openRow(openText('x'), openNumber(1)),
+        ...['#DIV/0!', '#N/A', '#DIV/0!'].map((text) => openRow(openText('y'), failed(text))),
+      );
+      expect(await describeOne('a.ods', open)).toContain(ERRORS);
+      expect(await ask('select avg(b) from a_s', 'a.ods', open)).toContain('| 1 |');
+    });
+  });
+
+  describe('have texts and numbers as programs show them', () => {
+    it('without escapes of characters, and with 15 digits', async () => {
+      const strings =
+        '<sst><si><t>first_x000D_\nsecond</t></si><si><t>_x005F_x0041_</t></si><si><r><t>東京</t></r><rPh><t>トウキョウ</t></rPh></si></sst>';
+      const shared = (index: number) => `<c t="s"><v>${index}</v></c>`;
+      const rows = [
+        row('text', 'level'),
+        row(shared(0), '1a'),
+        row(shared(1), '<c><v>1.1000000000000001</v></c>'),
+        row(shared(2), '<c><v> 41</v></c>'),
+        row('_x0041_', '<c><v>1E-3</v></c>'),
+      ];
+      const file = zip(bookParts(rows, { 'xl/sharedStrings.xml': strings }));
+      expect(await ask('select text, level from a_s as json', 'a.xlsx', file)).not.toContain('x000D');
+      const answer = await ask('select text, level from a_s', 'a.xlsx', file);
+      expect(answer).toContain('| `first second` | `1a` |');
+      expect(answer).toContain('| `_x0041_` | `1.1` |\n| `東京` | `41` |\n| `A` | `0.001` |');
+    });
+  });
 
   describe('are found by what their parts say', () => {
     const ROWS = [row('city'), row('Rome')];
@@ -116,6 +275,13 @@ describe('Workbooks', () => {
       expect(await describeOne('a.xlsx', zip(parts))).toContain(
         'Sheet `S`: its part is missing in this file.',
       );
+      expect(await ask('select * from a_s', 'a.xlsx', zip(parts))).toContain(
+        '`a_s` cannot be read: its part is missing in the file.',
+      );
+      const lost = bookParts([row('a', 'b'), row('x', '<c t="s"><v>5</v></c>')]);
+      expect(await describeOne('a.xlsx', zip(lost))).toContain(
+        '1 cell has a text that the file does not have, read as missing.',
+      );
       const document = {
         '_rels/.rels': relationships(['officeDocument', 'word/document2.xml']),
         '[Content_Types].xml': contentType('word/document2.xml', 'wordprocessingml.document'),
@@ -124,5 +290,16 @@ describe('Workbooks', () => {
         'This Word document is broken: its main part `word/document2.xml` is missing.',
       );
     });
+  });
+
+  it('say how many rows and columns of a sheet are not shown, and which sheets are hidden', async () => {
+    const rows = Array.from({ length: 9 }, () => row(...Array.from({ length: 11 }, (_, index) => index)));
+    expect(await describeOne('a.xlsx', zip(bookParts(rows)))).toContain('(3 more rows, 3 more columns.)');
+    const content =
+      '<style:style style:name="ta1" style:family="table"><style:table-properties table:display="false"/></style:style>' +
+      `<table:table table:name="S" table:style-name="ta1">${openRow(openNumber(1))}</table:table>`;
+    expect(await describeOne('a.ods', openDocumentOf('spreadsheet', `<a>${content}</a>`))).toContain(
+      'Sheet `S` (hidden): 1 row × 1 column.',
+    );
   });
 });

@@ -1,3 +1,5 @@
+import { clock, shownNumber } from './sheet-dates.js';
+import { errorNote, NOT_COMPUTED } from './sheet-notes.js';
 import type { XmlListener } from './xml.js';
 
 /** A cell that has a value. */
@@ -7,6 +9,8 @@ export interface RepeatedCell {
   /** Columns in a row that have it. */
   repeats: number;
   value: string;
+  /** Why it is no value of a table. */
+  flaw: string | undefined;
 }
 
 /** A row that has values. */
@@ -20,7 +24,7 @@ export interface RepeatedRow {
 
 /** What is told about sheets while they are read. */
 export interface SheetEvents {
-  sheet(name: string): void;
+  sheet(name: string, isHidden: boolean): void;
   row(row: RepeatedRow): void;
   isEnough(): boolean;
 }
@@ -30,8 +34,11 @@ export class SheetListener implements XmlListener {
   #row: RepeatedRow = { number: 1, repeats: 0, cells: [] };
   #column = 0;
   #columnRepeats = 1;
-  /** The value that the cell states; undefined if it is its text. */
-  #stated: string | undefined;
+  /** The attributes of the cell that is open. */
+  #cell: Record<string, string> = {};
+  /** The style that is open, and those of hidden sheets. */
+  #style = '';
+  readonly #hidden = new Set<string>();
   #text = '';
   #paragraphs = 0;
   #annotations = 0;
@@ -49,8 +56,14 @@ export class SheetListener implements XmlListener {
   open(name: string, attributes: Record<string, string>): void {
     if (name === 'table') {
       this.#row = { number: 1, repeats: 0, cells: [] };
-      this.events.sheet(attributes['table:name'] ?? '');
+      this.events.sheet(
+        attributes['table:name'] ?? '',
+        this.#hidden.has(attributes['table:style-name'] ?? ''),
+      );
     }
+    if (name === 'style') this.#style = attributes['style:name'] ?? '';
+    if (name === 'table-properties' && attributes['table:display'] === 'false' && this.#hidden.size < 1000)
+      this.#hidden.add(this.#style);
     if (name === 'table-row') {
       const number = this.#row.number + this.#row.repeats;
       this.#row = { number, repeats: repeats(attributes['table:number-rows-repeated']), cells: [] };
@@ -58,11 +71,16 @@ export class SheetListener implements XmlListener {
     }
     if (name === 'table-cell' || name === 'covered-table-cell') {
       this.#columnRepeats = repeats(attributes['table:number-columns-repeated']);
-      this.#stated = statedValue(attributes);
+      this.#cell = attributes;
       this.#text = '';
     }
     if (name === 'annotation') this.#annotations += 1;
-    if (name === 'p') this.#paragraphs += 1;
+    if (name === 'p') {
+      this.#paragraphs += 1;
+      if (this.#annotations === 0 && this.#text !== '') this.#text += '\n';
+    }
+    if (name === 's' || name === 'tab' || name === 'line-break')
+      this.text(name === 'line-break' ? '\n' : ' ');
   }
 
   text(text: string): void {
@@ -78,11 +96,27 @@ export class SheetListener implements XmlListener {
   }
 
   #closeCell(): void {
-    const value = this.#stated ?? this.#text;
-    if (value !== '') this.#row.cells.push({ column: this.#column, repeats: this.#columnRepeats, value });
+    const type = this.#cell['office:value-type'];
+    const formula = this.#cell['table:formula'];
+    const stated = statedValue(this.#cell) ?? (this.#text || (this.#cell['office:string-value'] ?? ''));
+    const isError =
+      this.#cell['calcext:value-type'] === 'error' || (formula !== undefined && ERROR.test(stated));
+    const isComputed = stated !== '' || formula === undefined || type !== undefined;
+    const value = isComputed ? stated : '(formula)';
+    if (value !== '') {
+      this.#row.cells.push({
+        column: this.#column,
+        repeats: this.#columnRepeats,
+        value,
+        flaw: isError ? errorNote(value) : isComputed ? undefined : NOT_COMPUTED,
+      });
+    }
     this.#column += this.#columnRepeats;
   }
 }
+
+/** What programs show for the error of a formula. */
+const ERROR = /^(#(DIV\/0!|N\/A|NAME\?|NULL!|NUM!|REF!|VALUE!)|Err:\d{3})$/;
 
 /** How many columns a row has up to its last value. */
 export function widthOf({ cells }: RepeatedRow): number {
@@ -101,9 +135,29 @@ function repeats(value: string | undefined): number {
   return value !== undefined && /^[1-9]\d{0,6}$/.test(value) ? Number(value) : 1;
 }
 
+/** The value that a cell states; undefined if it is its text. */
 function statedValue(attributes: Record<string, string>): string | undefined {
-  const type = attributes['office:value-type'];
-  if (type === 'date') return attributes['office:date-value'];
-  if (type === 'boolean') return attributes['office:boolean-value']?.toUpperCase();
-  return type === 'string' || type === 'time' ? undefined : attributes['office:value'];
+  switch (attributes['office:value-type']) {
+    case 'date':
+      return attributes['office:date-value']?.replace('T', ' ');
+    case 'time':
+      return timeOf(attributes['office:time-value'] ?? '');
+    case 'boolean':
+      return attributes['office:boolean-value']?.toUpperCase();
+    case 'string':
+      return undefined;
+    default: {
+      const value = attributes['office:value'];
+      return value === undefined ? undefined : shownNumber(value, undefined, false);
+    }
+  }
+}
+
+/** `PT30H05M00S` as `30:05:00`; undefined if it is something else. */
+function timeOf(duration: string): string | undefined {
+  const match = /^(-?)P(?:(\d+)D)?(?:T(?:(\d+)H)?(?:(\d+)M)?(?:(\d+(?:\.\d+)?)S)?)?$/.exec(duration);
+  if (!match) return undefined;
+  const [days = 0, hours = 0, minutes = 0, seconds = 0] = match.slice(2).map((part) => Number(part ?? 0));
+  const all = ((days * 24 + hours) * 60 + minutes) * 60 + seconds;
+  return clock(match[1] === '-' ? -all : all);
 }

@@ -1,6 +1,7 @@
 import { cellsOf, SheetListener } from './opendocument-cells.js';
 import type { RepeatedRow } from './opendocument-cells.js';
 import { paced } from './paced.js';
+import type { SheetNotes } from './sheet-notes.js';
 import type { TextRow } from './text-sheet.js';
 import { readXml } from './xml.js';
 import type { ZipArchive } from './zip-archive.js';
@@ -21,11 +22,17 @@ export async function sheetNames(zip: ZipArchive, entry: string, most: number): 
   return names.slice(0, most);
 }
 
-/** Reads a sheet row by row, no faster than the rows are taken. @param index of the sheet, from 0 */
+/**
+ * Reads a sheet row by row, no faster than the rows are taken.
+ *
+ * @param index of the sheet, from 0
+ * @param notes if given, the cells are read as values of a table
+ */
 export async function* rowsOfOpenSheet(
   zip: ZipArchive,
   entry: string,
   index: number,
+  notes?: SheetNotes,
 ): AsyncGenerator<TextRow> {
   const ready: RepeatedRow[] = [];
   let current = -1;
@@ -44,13 +51,18 @@ export async function* rowsOfOpenSheet(
     (chunks) => readXml(chunks, listener),
     () => ready.splice(0),
   );
-  for await (const row of rows) yield* repeated(row, zip);
+  for await (const row of rows) yield* repeated(row, zip, notes);
 }
 
 /** A few bytes may stand for millions of cells. They count as if they were in the archive. */
-function* repeated(row: RepeatedRow, zip: ZipArchive): Generator<TextRow> {
+function* repeated(row: RepeatedRow, zip: ZipArchive, notes: SheetNotes | undefined): Generator<TextRow> {
   const cells = cellsOf(row, LAST_COLUMN, null);
   const length = cells.reduce((sum, cell) => sum + (cell?.length ?? 0) + 1, 0);
+  for (const { column, repeats, flaw } of notes ? row.cells : []) {
+    if (flaw === undefined) continue;
+    notes!.add(flaw, repeats * row.repeats);
+    cells.fill(null, column, column + repeats);
+  }
   const end = Math.min(row.number + row.repeats - 1, LAST_ROW);
   for (let number = row.number; number <= end; number += 1) {
     zip.count(number === row.number ? 0 : length);

@@ -1,21 +1,21 @@
-import { code, count, table } from '../markdown.js';
+import { code, count } from '../markdown.js';
 import { untilStopped } from '../reading-stopped.js';
 import type { Findings } from './findings.js';
 import { cellsOf, SheetListener, widthOf } from './opendocument-cells.js';
 import type { RepeatedRow, SheetEvents } from './opendocument-cells.js';
+import { previewOf, SHOWN_COLUMNS, SHOWN_ROWS } from './sheet-preview.js';
 import { readXml } from './xml.js';
 import type { ZipArchive } from './zip-archive.js';
 
 const SHOWN_SHEETS = 5;
 const MEASURED_SHEETS = 30;
-const SHOWN_ROWS = 6;
-const SHOWN_COLUMNS = 8;
 /** Characters of a cell that are kept. */
 const KEPT = 200;
 /** Bytes above which a spreadsheet takes so long that its first rows are shown before the extent of its sheets. */
 const LARGE = 4 * 1024 * 1024;
 
 interface Sheet {
+  /** In Markdown, with what is special about it. */
   name: string;
   /** Numbers of the last row and column that have a value. */
   rows: number;
@@ -29,8 +29,7 @@ export async function* describeSheets(zip: ZipArchive, entry: string): Findings 
   if (isLarge) {
     const first = new SheetReader(true);
     await readXml(zip.read(entry), new SheetListener(first, KEPT));
-    for (const { name, first: rows } of first.sheets)
-      yield `\n\nSheet ${code(name, 40)} begins:${tableOf(rows)}`;
+    for (const { name, first: rows } of first.sheets) yield `\n\nSheet ${name} begins:${previewOf(rows)}`;
   }
   const reader = new SheetReader(false);
   const stopped = await untilStopped(() => readXml(zip.read(entry), new SheetListener(reader, KEPT)));
@@ -40,20 +39,10 @@ export async function* describeSheets(zip: ZipArchive, entry: string): Findings 
     // Where reading stopped, only the extent of the last sheet is not known to its end.
     const atLeast = stopped && index === sheets.length - 1 ? 'at least ' : '';
     const extent = `${atLeast}${count(rows, 'row')} × ${count(columns, 'column')}.`;
-    yield `\n\nSheet ${code(name, 40)}: ${extent}${isLarge ? '' : tableOf(first)}`;
+    yield `\n\nSheet ${name}: ${extent}${isLarge ? '' : previewOf(first, { rows, columns })}`;
   }
   if (found > sheets.length) yield `\n\n(${count(found - sheets.length, 'more sheet')}.)`;
   if (stopped) throw stopped;
-}
-
-/** The first rows, whose first is the head of the table; empty if there are none. */
-function tableOf(rows: string[][]): string {
-  const [head, ...others] = rows;
-  if (!head) return '';
-  const width = Math.max(...rows.map(({ length }) => length));
-  const line = (row: string[]) =>
-    Array.from({ length: width }, (_, index) => (row[index] ? code(row[index], 40) : ''));
-  return `\n\n${table(line(head), others.map(line))}`;
 }
 
 /** What the sheets of a spreadsheet have in them. */
@@ -69,10 +58,11 @@ class SheetReader implements SheetEvents {
     return this.isPreview && (this.found > 1 || (this.#sheet?.rows ?? 0) > SHOWN_ROWS);
   }
 
-  sheet(name: string): void {
+  sheet(title: string, isHidden: boolean): void {
     this.found += 1;
     this.#sheet = undefined;
     if (this.found > (this.isPreview ? 1 : MEASURED_SHEETS)) return;
+    const name = `${code(title, 40)}${isHidden ? ' (hidden)' : ''}`;
     this.#sheet = { name, rows: 0, columns: 0, first: [] };
     this.sheets.push(this.#sheet);
   }
@@ -81,9 +71,10 @@ class SheetReader implements SheetEvents {
     if (!this.#sheet) return;
     this.#sheet.rows = row.number + row.repeats - 1;
     this.#sheet.columns = Math.max(this.#sheet.columns, widthOf(row));
-    if (this.found > SHOWN_SHEETS) return;
     const { first, rows } = this.#sheet;
+    if (this.found > SHOWN_SHEETS || first.length >= SHOWN_ROWS) return;
     while (first.length < Math.min(row.number - 1, SHOWN_ROWS)) first.push([]);
-    while (first.length < Math.min(rows, SHOWN_ROWS)) first.push(cellsOf(row, SHOWN_COLUMNS, ''));
+    const cells = cellsOf(row, SHOWN_COLUMNS, '').map((cell) => (cell === '' ? '' : code(cell, 40)));
+    while (first.length < Math.min(rows, SHOWN_ROWS)) first.push(cells);
   }
 }

@@ -59,7 +59,10 @@ function kindOf(mimeType: string): string {
 export async function openDocumentSheets(zip: ZipArchive, most: number): Promise<TextSheet[] | undefined> {
   if (kindOf(await mimeTypeOf(zip)) !== 'spreadsheet') return undefined;
   const names = await sheetNames(zip, CONTENT, most);
-  return names.map((name, index) => ({ name, rows: () => rowsOfOpenSheet(zip, CONTENT, index) }));
+  return names.map((name, index) => ({
+    name,
+    rows: (notes) => rowsOfOpenSheet(zip, CONTENT, index, notes),
+  }));
 }
 
 async function* describeText(zip: ZipArchive): Findings {

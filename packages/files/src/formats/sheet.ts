@@ -3,7 +3,10 @@ import { readXml } from './xml.js';
 
 /** A cell as it is in the file. The meaning of its value depends on type and style. */
 export interface SheetCell {
-  /** ECMA-376 part 1, 18.18.11: `s` number of a shared text, `n` number, `b` boolean, `str`, `inlineStr`, `d`, `e`. */
+  /**
+   * ECMA-376 part 1, 18.18.11: `s` number of a shared text, `n` number, `b` boolean, `str`, `inlineStr`, `d`, `e` error. And
+   * `formula` if the file has a formula without its value.
+   */
   type: string;
   style: number;
   value: string;
@@ -89,7 +92,7 @@ export async function* rowsOfSheet(chunks: AsyncGenerator<Uint8Array>): AsyncGen
   yield* paced(chunks, (passed) => readCells(passed, onCell), take);
 }
 
-/** Calls `onCell` with each cell that has a value. */
+/** Calls `onCell` with each cell that has a value or a formula. */
 async function readCells(
   chunks: AsyncIterable<Uint8Array>,
   onCell: (cell: SheetCell, row: number, column: number) => void,
@@ -99,6 +102,7 @@ async function readCells(
   let column = 0;
   let cell: SheetCell | undefined;
   let inValue = false;
+  let hasFormula = false;
   let phonetic = false;
   await readXml(chunks, {
     open(name, attributes) {
@@ -109,7 +113,9 @@ async function readCells(
       } else if (name === 'c') {
         column = columnOf(attributes['r']) ?? column + 1;
         cell = { type: attributes['t'] ?? 'n', style: Number(attributes['s'] ?? 0), value: '' };
-      } else if (name === 'rPh') phonetic = true;
+        hasFormula = false;
+      } else if (name === 'f') hasFormula = true;
+      else if (name === 'rPh') phonetic = true;
       else if (name === 'v' || (name === 't' && !phonetic)) inValue = true;
     },
     text(text) {
@@ -119,15 +125,26 @@ async function readCells(
       if (name === 'v' || name === 't') inValue = false;
       if (name === 'rPh') phonetic = false;
       if (name !== 'c' || !cell) return;
-      if (cell.value !== '') onCell(cell, row, column);
+      // Some programs write an empty value for a formula that they did not compute. That of a text may be empty.
+      if (cell.value === '' && hasFormula && cell.type !== 'str') cell.type = 'formula';
+      if (cell.type === 'str' || cell.type === 'inlineStr') cell.value = unescaped(cell.value);
+      else cell.value = cell.value.trim();
+      if (cell.value !== '' || cell.type === 'formula') onCell(cell, row, column);
       cell = undefined;
     },
     isEnough,
   });
 }
 
+/** A text in which `_x000D_` stands for a character that XML cannot have (ECMA-376 part 1, 22.9.2.19). */
+export function unescaped(text: string): string {
+  return text.replace(/_x([\dA-Fa-f]{4})_/g, (_, digits: string) =>
+    String.fromCharCode(parseInt(digits, 16)),
+  );
+}
+
 /** `B7` is in column 2. */
-function columnOf(reference: string | undefined): number | undefined {
+export function columnOf(reference: string | undefined): number | undefined {
   const letters = /^[A-Z]{1,3}/.exec(reference ?? '')?.[0];
   if (letters === undefined) return undefined;
   let column = 0;

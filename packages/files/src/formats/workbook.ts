@@ -1,10 +1,14 @@
-import { code, count, table } from '../markdown.js';
+import { code, count } from '../markdown.js';
 import { untilStopped } from '../reading-stopped.js';
 import type { Findings } from './findings.js';
 import { relatedPart, relationshipsOf } from './relationships.js';
-import { measureSheet, readFirstRows } from './sheet.js';
+import { measureSheet, readFirstRows, unescaped } from './sheet.js';
 import type { SheetCell, SheetRows } from './sheet.js';
-import { dateFormats, toIsoDate } from './sheet-dates.js';
+import { numberFormats, shownNumber } from './sheet-dates.js';
+import type { NumberFormat } from './sheet-dates.js';
+import { errorNote, LOST, NOT_COMPUTED } from './sheet-notes.js';
+import type { SheetNotes } from './sheet-notes.js';
+import { previewOf, SHOWN_COLUMNS, SHOWN_ROWS } from './sheet-preview.js';
 import { readXml } from './xml.js';
 import type { ZipArchive } from './zip-archive.js';
 
@@ -12,8 +16,6 @@ import type { ZipArchive } from './zip-archive.js';
 const SHOWN_SHEETS = 5;
 const MEASURED_SHEETS = 30;
 const MAX_SHEETS = 5000;
-const SHOWN_ROWS = 6;
-const SHOWN_COLUMNS = 8;
 /** Characters of a text that is only shown. */
 const SHOWN_TEXT = 200;
 /** Bytes above which a sheet takes so long that its first rows are shown before its extent. */
@@ -27,6 +29,20 @@ export interface Sheet {
   hidden: boolean;
 }
 
+/** A workbook, as its main part says. */
+export interface Workbook {
+  main: string;
+  sheets: Sheet[];
+  from1904: boolean;
+}
+
+/** What cells refer to: the shared texts, and the forms of styles. */
+export interface CellValues {
+  strings: ReadonlyMap<number, string>;
+  formats: ReadonlyMap<number, NumberFormat>;
+  from1904: boolean;
+}
+
 /**
  * Describes an Excel workbook (ECMA-376 SpreadsheetML): sheets, their extent and first rows. The rows of a large sheet come
  * before its extent, which is known only when all of it has been read.
@@ -38,65 +54,63 @@ export async function* describeWorkbook(zip: ZipArchive, main: string, heading: 
   for (const { entry } of sheets.slice(0, SHOWN_SHEETS)) {
     previews.push(entry ? await readFirstRows(zip.read(entry), SHOWN_ROWS, SHOWN_COLUMNS) : []);
   }
-  const cells = previews.flat(2);
-  const show = shower(await sharedStrings(zip, main, cells), await dateFormats(zip, main), from1904);
+  const strings = await sharedStrings(zip, main, previews.flat(2));
+  const show = shower({ strings, formats: await numberFormats(zip, main), from1904 });
 
-  for (const [index, sheet] of sheets.slice(0, MEASURED_SHEETS).entries()) {
-    const name = `Sheet ${code(sheet.name, 40)}`;
-    if (sheet.entry === undefined) {
-      yield `\n\n${name}: its part is missing in this file.`;
+  for (const [index, { name, entry, hidden }] of sheets.slice(0, MEASURED_SHEETS).entries()) {
+    const heads = `\n\nSheet ${code(name, 40)}`;
+    const known = `${heads}${hidden ? ' (hidden)' : ''}:`;
+    if (entry === undefined) {
+      yield `${known} its part is missing in this file.`;
       continue;
     }
-    const preview = tableOf(previews[index] ?? [], show);
-    const isLarge = zip.sizeOf(sheet.entry) > LARGE;
-    if (isLarge) yield `\n\n${name}${sheet.hidden ? ' (hidden)' : ''}:${preview}`;
+    const rows = (previews[index] ?? []).map((row) => Array.from(row, show));
+    const isLarge = zip.sizeOf(entry) > LARGE;
+    if (isLarge) yield `${known}${previewOf(rows)}`;
     const extent = { rows: 0, columns: 0 };
-    const stopped = await untilStopped(() => measureSheet(zip.read(sheet.entry!), extent));
+    const stopped = await untilStopped(() => measureSheet(zip.read(entry), extent));
     const size = `${stopped ? 'at least ' : ''}${count(extent.rows, 'row')} × ${count(extent.columns, 'column')}.`;
-    yield isLarge
-      ? `\n\n${name} has ${size}`
-      : `\n\n${name}${sheet.hidden ? ' (hidden)' : ''}: ${size}${preview}`;
+    yield isLarge ? `${heads} has ${size}` : `${known} ${size}${previewOf(rows, extent)}`;
     if (stopped) throw stopped;
   }
   if (sheets.length > MEASURED_SHEETS) yield `\n\n(${count(sheets.length - MEASURED_SHEETS, 'more sheet')}.)`;
 }
 
-/** The first rows, whose first is the head of the table; empty if there are none. */
-function tableOf(rows: SheetRows, show: (cell: SheetCell | undefined) => string): string {
-  const [head, ...others] = rows;
-  if (!head) return '';
-  const width = Math.max(...rows.map(({ length }) => length));
-  const line = (row: SheetRows[number]) => Array.from({ length: width }, (_, index) => show(row[index]));
-  return `\n\n${table(line(head), others.map(line))}`;
-}
-
-/** The text of a cell as it is in a table; null if it has none. */
+/**
+ * The text of a cell as it is in a table; null if it has none.
+ *
+ * @param notes if given, an error is a missing value, and counted
+ */
 export function textOfCell(
   cell: SheetCell | undefined,
-  strings: ReadonlyMap<number, string>,
-  dates: Set<number>,
-  from1904: boolean,
+  { strings, formats, from1904 }: CellValues,
+  notes?: SheetNotes,
 ): string | null {
-  if (!cell || cell.value === '') return null;
-  if (cell.type === 's') return strings.get(Number(cell.value)) ?? null;
-  if (cell.type === 'b') return cell.value === '1' ? 'TRUE' : 'FALSE';
-  if (cell.type !== 'n' || !dates.has(cell.style)) return cell.value;
-  return toIsoDate(Number(cell.value), from1904) ?? cell.value;
+  if (!cell) return null;
+  const { type, value, style } = cell;
+  if (type === 'formula' || type === 'e') {
+    notes?.add(type === 'e' ? errorNote(value) : NOT_COMPUTED);
+    return notes ? null : value || '(formula)';
+  }
+  if (type === 's') {
+    const text = strings.get(Number(value));
+    if (text === undefined) notes?.add(LOST);
+    return text || null;
+  }
+  if (type === 'b') return /^(1|true)$/.test(value) ? 'TRUE' : 'FALSE';
+  return type === 'n' ? shownNumber(value, formats.get(style), from1904) : value;
 }
 
-function shower(strings: Map<number, string>, dates: Set<number>, from1904: boolean) {
+function shower(values: CellValues) {
   return (cell: SheetCell | undefined): string => {
-    const text = textOfCell(cell, strings, dates, from1904);
+    const text = textOfCell(cell, values);
     if (text === null) return '';
     return cell!.type === 'b' ? text : code(text, 40);
   };
 }
 
 /** The sheets of a workbook, and from which day it counts the others. @param main the entry of its main part */
-export async function readWorkbook(
-  zip: ZipArchive,
-  main: string,
-): Promise<{ sheets: Sheet[]; from1904: boolean }> {
+export async function readWorkbook(zip: ZipArchive, main: string): Promise<Workbook> {
   const targets = await relationshipsOf(zip, main);
   const sheets: Sheet[] = [];
   let from1904 = false;
@@ -106,13 +120,13 @@ export async function readWorkbook(
       if (name !== 'sheet' || sheets.length >= MAX_SHEETS) return;
       const entry = targets.get(attributes['r:id'] ?? '')?.target;
       sheets.push({
-        name: attributes['name'] ?? '',
+        name: unescaped(attributes['name'] ?? ''),
         entry: entry !== undefined && zip.has(entry) ? entry : undefined,
         hidden: (attributes['state'] ?? 'visible') !== 'visible',
       });
     },
   });
-  return { sheets, from1904 };
+  return { main, sheets, from1904 };
 }
 
 /** Cells refer to their texts by number. Only texts that are shown are kept: a workbook may contain millions. */
@@ -140,20 +154,25 @@ export async function readSharedStrings(
   const last = wanted ? [...wanted].reduce((a, b) => Math.max(a, b)) : Infinity;
   const longest = wanted ? SHOWN_TEXT : Infinity;
   let index = -1;
+  let text = '';
   let inText = false;
+  let inReading = false;
   await readXml(zip.read(await relatedPart(zip, main, 'sharedStrings')), {
     open(name) {
       if (name === 'si') index += 1;
       // A phonetic reading is next to the text and is not part of it.
-      if (name === 't' || name === 'rPh') inText = name === 't';
+      if (name === 'rPh') inReading = true;
+      inText = name === 't' && !inReading;
     },
-    text(text) {
-      if (!inText || (wanted && !wanted.has(index))) return;
-      const known = strings.get(index) ?? '';
-      if (known.length < longest) strings.set(index, known + text.slice(0, longest));
+    text(piece) {
+      if (inText && text.length < longest) text += piece.slice(0, longest);
     },
     close(name) {
-      if (name === 't') inText = false;
+      inText = false;
+      if (name === 'rPh') inReading = false;
+      if (name !== 'si') return;
+      if (!wanted || wanted.has(index)) strings.set(index, unescaped(text));
+      text = '';
     },
     isEnough: () => index > last,
   });

@@ -98,10 +98,12 @@ async function* eachNamed(sources: TableSource[], limits: FilesLimits, workspace
 
 /** Describes the columns of the sheets of a workbook whose rows have been described. Nothing if it has no tables. */
 export async function* describeSheets(file: FileSource, limits: FilesLimits, workspace: Workspace): Findings {
-  const sources = (await tablesOf(file, limits, workspace)).slice(0, DESCRIBED);
+  const all = await tablesOf(file, limits, workspace);
+  const sources = all.filter(({ fault }) => fault === undefined).slice(0, DESCRIBED);
   yield* eachTable(sources, limits, workspace, async (table, { sheet }) => {
-    if (table.rows === 0) return '';
+    if (table.rows === 0 && table.notes.length === 0) return '';
     const facts = [`${sizeOf(table)}.`, ...table.notes].join(' ');
+    if (table.rows === 0) return `\n\nSheet ${code(sheet!, 40)} as a table: ${facts}`;
     return `\n\nColumns of sheet ${code(sheet!, 40)}: ${facts}\n\n${await profileOf(table)}`;
   });
 }

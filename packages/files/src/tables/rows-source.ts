@@ -7,39 +7,43 @@ import type { Workspace } from './workspace.js';
 /** Cells as texts; null if a value is missing. */
 export type TextRows = AsyncIterable<(string | null)[]>;
 
+/** Gives the rows from the beginning each time that it is called. @param notes gets sentences about them at their end */
+type ReadRows = (notes: string[]) => TextRows;
+
 /**
  * A table whose rows a reader of its format gives.
  *
- * @param rows gives the rows from the beginning each time that it is called
  * @param names of the columns, if they are not in the first row
  */
-export function rowsSource(sheet: string, rows: () => TextRows, names?: string[]): TableSource {
+export function rowsSource(sheet: string, rows: ReadRows, names?: string[]): TableSource {
   return {
     sheet,
-    small: () => smallTable(rows(), names),
-    write: (workspace) => writeRows(workspace, rows(), names),
+    small: () => smallTable(rows, names),
+    write: (workspace) => writeRows(workspace, rows, names),
   };
 }
 
-async function smallTable(rows: TextRows, names: string[] | undefined): Promise<SmallTable | undefined> {
+async function smallTable(rows: ReadRows, names: string[] | undefined): Promise<SmallTable | undefined> {
+  const notes: string[] = [];
   const kept: string[][] = [];
   let width = names?.length ?? 1;
   let length = 0;
-  for await (const row of rows) {
+  for await (const row of rows(notes)) {
     width = Math.max(width, row.length);
     kept.push(row.map((cell) => withLineFeeds(cell ?? '')));
     length += row.reduce((sum, cell) => sum + (cell?.length ?? 0) + 1, 0);
     if (length > SAMPLE) return undefined;
   }
-  return SmallTable.of(kept, width, names, [], undefined);
+  return SmallTable.of(kept, width, names, notes, undefined);
 }
 
 /** Rows as delimited text, in which an empty cell differs from an empty text. */
-async function writeRows(workspace: Workspace, rows: TextRows, names?: string[]): Promise<DelimitedTable> {
+async function writeRows(workspace: Workspace, rows: ReadRows, names?: string[]): Promise<DelimitedTable> {
+  const notes: string[] = [];
   let width = names?.length ?? 1;
   async function* lines(): AsyncGenerator<string> {
     let text = '';
-    for await (const row of rows) {
+    for await (const row of rows(notes)) {
       width = Math.max(width, row.length);
       checkWidth(width);
       // The engine takes an empty line for no row.
@@ -58,7 +62,7 @@ async function writeRows(workspace: Workspace, rows: TextRows, names?: string[])
     quote: '"',
     width,
     encoding: undefined,
-    notes: [],
+    notes,
   };
   return names ? { ...table, names } : table;
 }

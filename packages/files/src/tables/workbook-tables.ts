@@ -1,14 +1,14 @@
 import { openDocumentSheets } from '../formats/opendocument.js';
 import { officeDocumentOf } from '../formats/relationships.js';
 import { rowsOfSheet } from '../formats/sheet.js';
-import { dateFormats } from '../formats/sheet-dates.js';
+import { numberFormats } from '../formats/sheet-dates.js';
 import { readSharedStrings, readWorkbook, textOfCell } from '../formats/workbook.js';
+import type { CellValues, Sheet } from '../formats/workbook.js';
 import type { TextRow, TextSheet } from '../formats/text-sheet.js';
 import type { ZipArchive } from '../formats/zip-archive.js';
 import { rowsSource } from './rows-source.js';
-import type { TextRows } from './rows-source.js';
+import { rowsOfTable } from './sheet-rows.js';
 import type { TableSource } from './table-source.js';
-import { FIRST_ROWS } from './table.js';
 
 /** Sheets that are tables, at most. */
 const MAX_SHEETS = 30;
@@ -20,37 +20,45 @@ export async function sheetsOf(zip: ZipArchive): Promise<TextSheet[] | undefined
   return office ? undefined : openDocumentSheets(zip, MAX_SHEETS);
 }
 
-/** The sheets of a workbook as tables; none if the archive is no workbook. */
+/** The sheets of a workbook as tables, and the tables of those that have some; none if the archive is no workbook. */
 export async function workbookTables(zip: ZipArchive): Promise<TableSource[]> {
-  const sheets = (await sheetsOf(zip)) ?? [];
-  return sheets.map(({ name, rows }) => rowsSource(name, () => cellsOf(rows())));
+  return ((await sheetsOf(zip)) ?? []).map((sheet) => {
+    const { name, fault } = sheet;
+    const source = rowsSource(name, (notes) => rowsOfTable(sheet, notes));
+    return fault === undefined ? source : { ...source, fault };
+  });
 }
 
 async function excelSheets(zip: ZipArchive, main: string): Promise<TextSheet[]> {
   const { sheets, from1904 } = await readWorkbook(zip, main);
-  let shared: Promise<[Map<number, string>, Set<number>]> | undefined;
-  return sheets.slice(0, MAX_SHEETS).map(({ name, entry }) => ({
-    name,
-    async *rows() {
-      if (entry === undefined) return;
-      shared ??= Promise.all([readSharedStrings(zip, main), dateFormats(zip, main)]);
-      const [strings, dates] = await shared;
-      for await (const { number, cells } of rowsOfSheet(zip.read(entry))) {
-        yield { number, cells: Array.from(cells, (cell) => textOfCell(cell, strings, dates, from1904)) };
-      }
-    },
-  }));
+  let shared: Promise<CellValues> | undefined;
+  const values = () => (shared ??= valuesOf(zip, main, from1904));
+  const found: TextSheet[] = [];
+  for (const sheet of sheets.slice(0, MAX_SHEETS)) found.push(await excelSheet(zip, sheet, values));
+  return found;
 }
 
-/** The cells of rows. A sheet has no rows without cells; above a row with more cells than all before it, they separate it from a title. */
-async function* cellsOf(rows: AsyncIterable<TextRow>): TextRows {
-  let last = 0;
-  let most = 0;
-  for await (const { number, cells } of rows) {
-    const filled = cells.filter((cell) => cell !== null).length;
-    if (most > 0 && filled > most) for (; last + 1 < Math.min(number, FIRST_ROWS); last += 1) yield [];
-    yield cells;
-    last = number;
-    most = Math.max(most, filled);
-  }
+async function valuesOf(zip: ZipArchive, main: string, from1904: boolean): Promise<CellValues> {
+  return { strings: await readSharedStrings(zip, main), formats: await numberFormats(zip, main), from1904 };
 }
+
+async function excelSheet(
+  zip: ZipArchive,
+  { name, entry }: Sheet,
+  values: () => Promise<CellValues>,
+): Promise<TextSheet> {
+  if (entry === undefined) {
+    return { name, fault: 'cannot be read: its part is missing in the file', rows: noRows };
+  }
+  return {
+    name,
+    async *rows(notes) {
+      const known = await values();
+      for await (const { number, cells } of rowsOfSheet(zip.read(entry))) {
+        yield { number, cells: Array.from(cells, (cell) => textOfCell(cell, known, notes)) };
+      }
+    },
+  };
+}
+
+async function* noRows(): AsyncGenerator<TextRow> {}

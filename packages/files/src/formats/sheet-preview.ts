@@ -1,0 +1,22 @@
+import { count, table } from '../markdown.js';
+
+/** Rows and columns of a sheet that are shown. */
+export const SHOWN_ROWS = 6;
+export const SHOWN_COLUMNS = 8;
+
+/**
+ * The first rows of a sheet, whose first is the head of the table; empty if there are none.
+ *
+ * @param rows cells in Markdown
+ * @param extent of the sheet, if it is known
+ */
+export function previewOf(rows: string[][], extent?: { rows: number; columns: number }): string {
+  if (rows.length === 0) return '';
+  const width = Math.max(...rows.map(({ length }) => length));
+  const [head, ...others] = rows.map((row) => Array.from({ length: width }, (_, index) => row[index] ?? ''));
+  const more = [
+    extent && extent.rows > SHOWN_ROWS && count(extent.rows - SHOWN_ROWS, 'more row'),
+    extent && extent.columns > width && count(extent.columns - width, 'more column'),
+  ].filter(Boolean);
+  return `\n\n${table(head!, others)}${more.length > 0 ? `\n\n(${more.join(', ')}.)` : ''}`;
+}
