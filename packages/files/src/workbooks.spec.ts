@@ -202,6 +202,45 @@ describe('Workbooks', () => {
     });
   });
 
+  describe('have the value of a merged cell in all of its rows', () => {
+    const FILLED = '2 cells have the value of a merged cell that begins above.';
+
+    it('so that groups are those that a person sees', async () => {
+      const rows = [
+        row('Region', 'Sales'),
+        row('North', 10),
+        row('<c/>', 20),
+        row('South', 30),
+        row('<c/>', 40),
+      ];
+      const merged = '<mergeCells><mergeCell ref="A2:A3"/><mergeCell ref="A4:A5"/></mergeCells>';
+      const file = zip(bookParts(rows, {}, merged));
+      const sums = 'select Region, sum(Sales) from a_s group by Region order by 1';
+      expect(await ask(sums, 'a.xlsx', file)).toContain('| `North` | 30 |\n| `South` | 70 |');
+      expect(await describeOne('a.xlsx', file)).toContain(FILLED);
+      const covered = '<table:covered-table-cell/>';
+      const span = ' table:number-rows-spanned="2"';
+      const open = openSheet(
+        openRow(openText('Region'), openText('Sales')),
+        openRow(openText('North', span), openNumber(10)),
+        openRow(covered, openNumber(20)),
+        openRow(openText('South', span), openNumber(30)),
+        openRow(covered, openNumber(40)),
+      );
+      expect(await ask(sums, 'a.ods', open)).toContain('| `North` | 30 |\n| `South` | 70 |');
+      expect(await describeOne('a.ods', open)).toContain(FILLED);
+    });
+
+    it('but a number only once, so that sums are right', async () => {
+      const rows = [row('name', 'Bonus'), row('a', 100), row('b'), row('c', 7)];
+      const file = zip(bookParts(rows, {}, '<mergeCells><mergeCell ref="B2:B3"/></mergeCells>'));
+      expect(await ask('select sum(Bonus) from a_s', 'a.xlsx', file)).toContain('| 107 |');
+      expect(await describeOne('a.xlsx', file)).toContain(
+        '1 cell has a number and is merged with cells below, which stay empty, so that sums count it once.',
+      );
+    });
+  });
+
   describe('have texts and numbers as programs show them', () => {
     it('without escapes of characters, and with 15 digits', async () => {
       const strings =
@@ -290,6 +329,64 @@ describe('Workbooks', () => {
         'This Word document is broken: its main part `word/document2.xml` is missing.',
       );
     });
+  });
+
+  describe('have tables in areas of a sheet', () => {
+    const table = (name: string, reference: string, attributes = '', columns = ['id', 'amount']) =>
+      `<table name="${name}" displayName="${name}" ref="${reference}" ${attributes}><tableColumns>${columns
+        .map((column) => `<tableColumn name="${column}"/>`)
+        .join('')}</tableColumns></table>`;
+    const at = (reference: string, value: number | string) =>
+      typeof value === 'number'
+        ? `<c r="${reference}"><v>${value}</v></c>`
+        : `<c r="${reference}" t="inlineStr"><is><t>${value}</t></is></c>`;
+
+    it('without what is around it, and without its totals', async () => {
+      const rows = [
+        row(at('A1', 'A note')),
+        `<row r="5">${at('D5', 'id')}${at('E5', 'amount')}</row>`,
+        `<row r="6">${at('D6', 1)}${at('E6', 20)}</row>`,
+        `<row r="7">${at('D7', 2)}${at('E7', 30)}</row>`,
+        `<row r="8">${at('D8', 'Total')}${at('E8', 50)}</row>`,
+      ];
+      const file = zip(
+        bookParts(rows, {
+          'xl/worksheets/_rels/sheet1.xml.rels': relationships(['table', '../tables/table1.xml']),
+          'xl/tables/table1.xml': table('Orders', 'D5:E8', 'totalsRowCount="1"'),
+        }),
+      );
+      expect(await ask('select sum(amount), count(*) from a_s', 'a.xlsx', file)).toContain('| 50 | 2 |');
+      expect(await describeOne('a.xlsx', file)).toContain(
+        'Columns of sheet `S`: 2 rows of 2 columns. The Excel table `Orders` (D5:E8) without its totals row. ' +
+          '1 row has cells outside of it, left out.',
+      );
+    });
+
+    it('which are several, or have no row of names', async () => {
+      const rows = [row(1, 20, 'x', 7), row(2, 30, 'y', 8)];
+      const file = zip(
+        bookParts(rows, {
+          'xl/worksheets/_rels/sheet1.xml.rels': relationships(
+            ['table', '../tables/table1.xml'],
+            ['table', '../tables/table2.xml'],
+          ),
+          'xl/tables/table1.xml': table('Orders', 'A1:B2', 'headerRowCount="0"'),
+          'xl/tables/table2.xml': table('Names', 'C1:D2', 'headerRowCount="0"', ['name', 'n']),
+        }),
+      );
+      expect(await ask('select sum(amount) from a_orders', 'a.xlsx', file)).toContain('| 50 |');
+      expect(await ask('select name, n from a_names', 'a.xlsx', file)).toContain('| `y` | 8 |');
+    });
+  });
+
+  it('leave out columns without a value, and say so', async () => {
+    const rows = [
+      `<row r="1"><c r="B1" t="str"><v>a</v></c><c r="C1" t="str"><v>b</v></c><c r="ZZ1" t="str"><v>far away</v></c></row>`,
+      `<row r="2"><c r="B2"><v>1</v></c><c r="C2"><v>2</v></c></row>`,
+    ];
+    const answer = await describeOne('a.xlsx', zip(bookParts(rows)));
+    expect(answer).toContain('1 row of 3 columns. 699 columns without a value left out.');
+    expect(answer).toContain('| `a` | integer |');
   });
 
   it('say how many rows and columns of a sheet are not shown, and which sheets are hidden', async () => {

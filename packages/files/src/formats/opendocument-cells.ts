@@ -11,6 +11,10 @@ export interface RepeatedCell {
   value: string;
   /** Why it is no value of a table. */
   flaw: string | undefined;
+  /** Whether it can be summed. */
+  isNumber: boolean;
+  /** Rows of a merged cell; otherwise 1. */
+  rows: number;
 }
 
 /** A row that has values. */
@@ -109,6 +113,8 @@ export class SheetListener implements XmlListener {
         repeats: this.#columnRepeats,
         value,
         flaw: isError ? errorNote(value) : isComputed ? undefined : NOT_COMPUTED,
+        isNumber: /^(float|percentage|currency|time)$/.test(type ?? ''),
+        rows: repeats(this.#cell['table:number-rows-spanned']),
       });
     }
     this.#column += this.#columnRepeats;

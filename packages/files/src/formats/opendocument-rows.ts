@@ -66,6 +66,7 @@ function* repeated(row: RepeatedRow, zip: ZipArchive, notes: SheetNotes | undefi
   const end = Math.min(row.number + row.repeats - 1, LAST_ROW);
   for (let number = row.number; number <= end; number += 1) {
     zip.count(number === row.number ? 0 : length);
-    yield { number, cells };
+    const merged = row.cells.filter(({ rows }) => rows > 1);
+    yield { number, cells, merged: merged.map((cell) => ({ ...cell, lastRow: number + cell.rows - 1 })) };
   }
 }

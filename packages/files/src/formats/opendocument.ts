@@ -61,6 +61,7 @@ export async function openDocumentSheets(zip: ZipArchive, most: number): Promise
   const names = await sheetNames(zip, CONTENT, most);
   return names.map((name, index) => ({
     name,
+    tables: [],
     rows: (notes) => rowsOfOpenSheet(zip, CONTENT, index, notes),
   }));
 }

@@ -5,6 +5,9 @@ const MOST = 20;
 
 export const NOT_COMPUTED =
   'a formula without a stored value, read as missing: open the file in a spreadsheet program, save it, and send it again';
+export const FILLED = 'the value of a merged cell that begins above';
+export const NOT_FILLED =
+  'a number and is merged with cells below, which stay empty, so that sums count it once';
 export const LOST = 'a text that the file does not have, read as missing';
 
 export function errorNote(error: string): string {

@@ -1,13 +1,15 @@
 import { openDocumentSheets } from '../formats/opendocument.js';
 import { officeDocumentOf } from '../formats/relationships.js';
 import { rowsOfSheet } from '../formats/sheet.js';
+import type { SheetCell } from '../formats/sheet.js';
+import { mergedCells, tablesOfSheet } from '../formats/sheet-areas.js';
 import { numberFormats } from '../formats/sheet-dates.js';
 import { readSharedStrings, readWorkbook, textOfCell } from '../formats/workbook.js';
 import type { CellValues, Sheet } from '../formats/workbook.js';
 import type { TextRow, TextSheet } from '../formats/text-sheet.js';
 import type { ZipArchive } from '../formats/zip-archive.js';
 import { rowsSource } from './rows-source.js';
-import { rowsOfTable } from './sheet-rows.js';
+import { rowsOfArea, withoutEmptyColumns } from './sheet-rows.js';
 import type { TableSource } from './table-source.js';
 
 /** Sheets that are tables, at most. */
@@ -22,10 +24,19 @@ export async function sheetsOf(zip: ZipArchive): Promise<TextSheet[] | undefined
 
 /** The sheets of a workbook as tables, and the tables of those that have some; none if the archive is no workbook. */
 export async function workbookTables(zip: ZipArchive): Promise<TableSource[]> {
-  return ((await sheetsOf(zip)) ?? []).map((sheet) => {
-    const { name, fault } = sheet;
-    const source = rowsSource(name, (notes) => rowsOfTable(sheet, notes));
-    return fault === undefined ? source : { ...source, fault };
+  return ((await sheetsOf(zip)) ?? []).flatMap((sheet) => {
+    const { name, tables, fault } = sheet;
+    if (tables.length === 0) {
+      const source = rowsSource(name, (notes) => withoutEmptyColumns(sheet, notes));
+      return fault === undefined ? source : { ...source, fault };
+    }
+    return tables.map((area) =>
+      rowsSource(
+        tables.length === 1 ? name : area.name,
+        (notes) => rowsOfArea(sheet, area, notes),
+        area.names,
+      ),
+    );
   });
 }
 
@@ -48,14 +59,25 @@ async function excelSheet(
   values: () => Promise<CellValues>,
 ): Promise<TextSheet> {
   if (entry === undefined) {
-    return { name, fault: 'cannot be read: its part is missing in the file', rows: noRows };
+    return { name, tables: [], fault: 'cannot be read: its part is missing in the file', rows: noRows };
   }
   return {
     name,
+    tables: await tablesOfSheet(zip, entry),
     async *rows(notes) {
       const known = await values();
+      const merged = notes && (await mergedCells(zip.read(entry)));
+      const isNumber = (cell: SheetCell | undefined) =>
+        cell?.type === 'n' && (known.formats.get(cell.style) ?? 'duration') === 'duration';
       for await (const { number, cells } of rowsOfSheet(zip.read(entry))) {
-        yield { number, cells: Array.from(cells, (cell) => textOfCell(cell, known, notes)) };
+        yield {
+          number,
+          cells: Array.from(cells, (cell) => textOfCell(cell, known, notes)),
+          merged: (merged?.get(number) ?? []).map((each) => ({
+            ...each,
+            isNumber: isNumber(cells[each.column]),
+          })),
+        };
       }
     },
   };
