@@ -63,7 +63,7 @@ export async function mergedCells(
   let rest = '';
   for await (const chunk of chunks) {
     const text = rest + Buffer.from(chunk).toString('latin1');
-    for (const [, reference] of text.matchAll(MERGED)) {
+    for (const [, reference] of text.includes('mergeCell') ? text.matchAll(MERGED) : []) {
       if (references.size < MOST_MERGED) references.add(reference!);
     }
     rest = text.slice(-LONGEST);

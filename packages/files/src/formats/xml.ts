@@ -81,8 +81,11 @@ function withUsualPrefixes(
   attributes: Record<string, string>,
   usual: Map<string, string>,
 ): Record<string, string> {
-  for (const [name, uri] of Object.entries(attributes)) {
-    const prefix = name.startsWith('xmlns:') && (OPEN_DOCUMENT.exec(uri)?.[1] ?? PREFIXES.get(uri));
+  // Not as entries: a sheet has millions of elements.
+  for (const name in attributes) {
+    if (!name.startsWith('xmlns:')) continue;
+    const uri = attributes[name]!;
+    const prefix = OPEN_DOCUMENT.exec(uri)?.[1] ?? PREFIXES.get(uri);
     if (prefix && prefix !== local(name) && usual.size < MAX_PREFIXES) usual.set(local(name), prefix);
   }
   if (usual.size === 0) return attributes;

@@ -72,7 +72,12 @@ function covers({ rows, columns }: SheetArea, row: number, column: number): bool
  */
 async function* rowsOf(sheet: TextSheet, notes: SheetNotes): AsyncGenerator<TextRow> {
   const open = new Map<number, { lastRow: number; value: string }>();
-  for await (const { number, cells, merged = [] } of sheet.rows(notes)) {
+  for await (const row of sheet.rows(notes)) {
+    const { number, cells, merged = [] } = row;
+    if (open.size + merged.length === 0) {
+      yield row;
+      continue;
+    }
     const values = [...cells];
     for (const [column, { lastRow, value }] of open) {
       if (lastRow < number) open.delete(column);
