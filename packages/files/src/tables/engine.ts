@@ -16,7 +16,7 @@ const EXACT_DIGITS = 15;
 
 /** The part that the engine has of the memory of a process: the library itself takes about a third. */
 const OF_PROCESS = 0.4;
-const OF_MANY_COLUMNS = 0.8;
+const FOR_READING = 0.8;
 
 /** How many seconds a request may take, and when it has begun, as `performance.now()` says. */
 export interface TimeLimit {
@@ -77,9 +77,9 @@ export class TableEngine {
     await this.connection.run(sql);
   }
 
-  /** Executes a statement on very many columns. The engine counts memory for each that it never writes to. */
-  async runOnManyColumns(sql: string): Promise<void> {
-    await this.run(`set memory_limit = '${limitOf(this.memoryMiB, OF_MANY_COLUMNS)}'`);
+  /** Executes a statement that reads a file. The engine counts memory, such as that for each column, which it does not use. */
+  async runWithMoreMemory(sql: string): Promise<void> {
+    await this.run(`set memory_limit = '${limitOf(this.memoryMiB, FOR_READING)}'`);
     await this.run(sql);
     await this.run(`set memory_limit = '${limitOf(this.memoryMiB, OF_PROCESS)}'`);
   }

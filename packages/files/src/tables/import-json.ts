@@ -19,7 +19,8 @@ const POSITION = String.raw`\[\s*(-?[0-9.eE+-]+)\s*,\s*(-?[0-9.eE+-]+)`;
 export async function importJson(engine: TableEngine, name: string, path: string): Promise<string[]> {
   const source = `source.${identifier(name)}`;
   // Other dates than those of ISO 8601 are texts: which number is the day would be a guess.
-  await engine.run(
+  // To look at all rows for the types, and at the rows, takes more memory than the engine has for other statements.
+  await engine.runWithMoreMemory(
     `create table ${source} as from read_json(${literal(path)}, dateformat = '%Y-%m-%d', ` +
       `sample_size = -1, field_appearance_threshold = 0, maximum_object_size = ${LONGEST_ROW})`,
   );

@@ -105,7 +105,7 @@ async function importDelimited(
 /** Reads the cells as texts. @returns sentences about the rows that were left out */
 async function readText(engine: TableEngine, source: string, table: DelimitedTable): Promise<string[]> {
   const columns = Array.from({ length: table.width }, (_, index) => `c${index}: 'VARCHAR'`);
-  const run = (sql: string) => (table.width > MANY_COLUMNS ? engine.runOnManyColumns(sql) : engine.run(sql));
+  const run = (sql: string) => (table.width > MANY_COLUMNS ? engine.runWithMoreMemory(sql) : engine.run(sql));
   const read = (options: string) =>
     run(
       `create or replace table ${source} as from read_csv(${literal(table.path)}, auto_detect = false, header = false, ` +
