@@ -1,4 +1,4 @@
-import { bytesOf } from '../file-source.js';
+import { bytesOf, headOf } from '../file-source.js';
 import type { FileSource } from '../file-source.js';
 import { code } from '../markdown.js';
 import { UnreadableFile } from '../unreadable-file.js';
@@ -12,20 +12,34 @@ const MAX_TABLES = 100;
 /** Rows between two looks at the time. */
 const ROWS_PER_CHECK = 1000;
 
-/** The tables of a SQLite database. */
+/** Whether a table is one of a format, such as GeoPackage or SpatiaLite, and not of a user. */
+const OF_FORMAT = String.raw`(name like 'gpkg\_%' escape '\' or name like 'rtree\_%' escape '\' or name like 'idx\_%' escape '\'
+  or name in ('spatial_ref_sys', 'geometry_columns', 'spatialite_history', 'views_geometry_columns'))`;
+/** The first byte of the header that tells the mode (https://www.sqlite.org/fileformat.html, 1.3.3), and its value in WAL mode. */
+const MODE_AT = 18;
+const WAL = 2;
+const WITHOUT_WAL =
+  'The database is in WAL mode: what was written last may be in the file with `-wal` beside it, which is not here.';
+
+/** The tables of a SQLite database: those of a user first. */
 export async function databaseTables(file: FileSource, workspace: Workspace): Promise<TableSource[]> {
   const path = await workspace.write(bytesOf(file));
+  const notes = (await headOf(file))[MODE_AT] === WAL ? [WITHOUT_WAL] : [];
   const database = await open(path);
   try {
     const names = database
       .prepare(
-        `select name from sqlite_master where type = 'table' and name not like 'sqlite_%' order by rowid`,
+        `select name from sqlite_master where type = 'table' and name not like 'sqlite_%' order by ${OF_FORMAT}, rowid`,
       )
       .pluck()
       .all() as string[];
     return names.slice(0, MAX_TABLES).map((name) => {
       const { columns, fault } = columnsOf(database, name);
-      const source = rowsSource(name, () => rowsOf(path, name, file), columns);
+      const rows = (found: string[]) => {
+        found.push(...notes);
+        return rowsOf(path, name, file);
+      };
+      const source = rowsSource(name, rows, columns);
       return fault === undefined ? source : { ...source, fault };
     });
   } catch (error) {

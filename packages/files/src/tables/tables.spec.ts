@@ -178,6 +178,39 @@ describe('Tables', () => {
     expect(answer).toContain('| `score` | number | 0 | 2 | `0.5` | `3` |');
   });
 
+  it('are read from SQLite before those that belong to a format, such as GeoPackage', async () => {
+    const path = join(folder, 'places.gpkg');
+    const database = new Database(path);
+    const ofFormat = [
+      'gpkg_contents',
+      'gpkg_extensions',
+      'gpkg_geometry_columns',
+      'spatial_ref_sys',
+      'rtree_a',
+    ];
+    for (const name of [...ofFormat, 'places']) database.exec(`create table "${name}" (id integer)`);
+    database.exec('insert into places values (7)');
+    database.close();
+    const answer = await describeOne('places.gpkg', await readFile(path));
+    expect(answer).toContain('6 tables.\n\nTable `places`: 1 row of 1 column.');
+    expect(answer).toContain('Further tables: `rtree_a`.');
+  });
+
+  it('are read from SQLite in WAL mode, and the answers say what may be missing', async () => {
+    const path = join(folder, 'wal.db');
+    const database = new Database(path);
+    database.exec(
+      'pragma journal_mode = wal; create table people (id integer); insert into people values (1)',
+    );
+    database.exec('pragma wal_checkpoint(truncate); insert into people values (2)');
+    const file = filePart('wal.db', await readFile(path));
+    database.close();
+    const note =
+      'The database is in WAL mode: what was written last may be in the file with `-wal` beside it, which is not here.';
+    expect(await answerOf(handler, [file])).toContain(`1 row of 1 column. ${note}`);
+    expect(await answerOf(handler, [file, 'select count(*) from wal_people'])).toContain(note);
+  });
+
   it('are read from SQLite beside tables of modules and functions that are not here', async () => {
     const path = join(folder, 'modules.db');
     const database = new Database(path);
