@@ -171,6 +171,58 @@ describe('The kinds of files', () => {
     expect(await describedBy(usual, 'a.epub', file)).toMatch(/Title: `Sold`\.\n\nIts text is encrypted\.\n/);
   });
 
+  it.each<[string, string, string, number?]>([
+    ['Arrow file (Feather)', 'Save it as CSV or Parquet.', 'ARROW1\0\0'],
+    ['SPSS data', 'Save it as CSV or Parquet.', '$FL2@(#) SPSS\0'],
+    ['Stata data', 'Save it as CSV or Parquet.', '<stata_dta><header><release>118</release>\0'],
+    ['Stata data', 'Save it as CSV or Parquet.', 's\x02\x01\0\x05\0'],
+    ['SAS data', 'Save it as CSV or Parquet.', '\xc2\xea\x81\x60\xb3\x14\x11\xcf\xbd\x92', 12],
+    ['HDF5 or NetCDF-4 data', 'Send what is needed of it as CSV, JSON or text.', '\x89HDF\r\n\x1a\n\0'],
+    ['NumPy array', 'Send what is needed of it as CSV, JSON or text.', '\x93NUMPY\x01\0'],
+    ['DICOM image', 'Save it as PNG or JPEG.', 'DICM\x02\0', 128],
+    ['Access database', 'Save its tables as CSV.', 'Standard Jet DB\0', 4],
+  ])('%s is named, and the answer says what to send instead', async (title, hint, bytes, at = 0) => {
+    const content = Buffer.alloc(512);
+    content.write(bytes, at, 'latin1');
+    const answer = await describedBy(usual, 'data.bin', content);
+    expect(answer).toContain(
+      `**${title}**, 512 bytes. This kind of file is not read here. ${hint}\n\nSHA-256: `,
+    );
+  });
+
+  it('dBASE tables are named, and other files with the same first byte are not', async () => {
+    const table = Buffer.alloc(100);
+    table.set([3, 124, 5, 17, 2, 0, 0, 0, 65, 0, 12, 0]);
+    table[64] = 0x0d;
+    expect(await describedBy(usual, 'a.dbf', table)).toContain('**dBASE table (DBF)**, 100 bytes. This kind');
+    table[64] = 0;
+    expect(await describedBy(usual, 'a.dbf', table)).toContain('**Binary file**, 100 bytes. This kind');
+  });
+
+  it.each([
+    ['Workbook', 'Excel workbook of 97 to 2003 (XLS)', 'Save it as XLSX.'],
+    ['WordDocument', 'Word document of 97 to 2003 (DOC)', 'Save it as DOCX.'],
+    ['__properties_version1.0', 'Outlook message (MSG)', 'Save it as EML.'],
+    ['Unknown', 'Compound file, such as an older document', 'Save it in a current format.'],
+  ])('compound files with the stream %s are named', async (stream, title, hint) => {
+    const content = Buffer.alloc(2048);
+    content.write('\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1', 0, 'latin1');
+    content.write(stream, 1024, 'utf16le');
+    const answer = await describedBy(usual, 'a.bin', content);
+    expect(answer).toContain(`**${title}**, 2.05 kB. This kind of file is not read here. ${hint}`);
+  });
+
+  it('binary workbooks and data of R in gzip are named', async () => {
+    const book = zipOf([['xl/workbook.bin', Buffer.from('x')]]);
+    expect(await describedBy(usual, 'a.xlsb', book)).toContain(
+      'This kind of file is not read here. Save it as XLSX.',
+    );
+    const data = gzipSync(Buffer.from('RDX3\nX\n\0\0\0\x03', 'latin1'));
+    expect(await describedBy(usual, 'a.rda', data)).toContain(
+      'Inside: R data. This kind of file is not read here. Save it as CSV or Parquet.',
+    );
+  });
+
   it.each(['constructor', 'toString', '__proto__'])(
     'takes a name like %s inside a file for unknown',
     async (name) => {

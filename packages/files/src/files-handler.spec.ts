@@ -106,7 +106,7 @@ describe('FilesHandler', () => {
       ],
       ['report.docx', 'Title: `Annual report`. 19 words in 8 paragraphs. 1 table.'],
       ['report.docx', 'Headings:\n\n- `Annual report`\n  - `Figures`'],
-      ['report.doc', 'such as an older Office document'],
+      ['report.doc', 'Word document of 97 to 2003 (DOC)'],
       [
         'orders.xlsx',
         '2 sheets.\n\nSheet `Orders`: 4 rows × 5 columns.\n\n| `order` | `customer` | `date` | `amount` | `paid` |',
@@ -165,7 +165,7 @@ describe('FilesHandler', () => {
 
     it('describes bytes with zeros as binary even if they are declared as text', async () => {
       const content = await describeOne('notes.txt', Buffer.from('text\0\x01\x02 and more'), 'text/plain');
-      expect(content).toContain('**Binary file**, 16 bytes. Its type cannot be told from its bytes.');
+      expect(content).toContain('**Binary file**, 16 bytes. This kind of file is not read here.');
     });
 
     it('states the line and byte at which JSON is broken', async () => {

@@ -1,14 +1,21 @@
 import { createHash } from 'node:crypto';
-import { bytesOf } from '../file-source.js';
+import { bytesOf, headOf } from '../file-source.js';
 import type { FileSource } from '../file-source.js';
 import { untilStopped } from '../reading-stopped.js';
 import { headingOf } from './findings.js';
 import type { Findings } from './findings.js';
+import { COMPOUND_KINDS, kindByBytes } from './kinds-by-bytes.js';
+import type { NamedKind } from './kinds-by-bytes.js';
 
 /** The container of older Office documents (MS-CFB), and of encrypted documents in the new formats. */
 const COMPOUND = 'application/x-cfb';
-/** The name of an encrypted document's stream (MS-OFFCRYPTO 2.3.4.4); names in the container are UTF-16. */
-const ENCRYPTED_PACKAGE = Buffer.from('EncryptedPackage', 'utf16le');
+/** The name of an encrypted document's stream (MS-OFFCRYPTO 2.3.4.4). */
+const ENCRYPTED_PACKAGE = 'EncryptedPackage';
+/** Names in the container are UTF-16. */
+const STREAMS = [ENCRYPTED_PACKAGE, ...COMPOUND_KINDS.map(([stream]) => stream)];
+const IN_CONTAINER = STREAMS.map((stream) => ({ stream, bytes: Buffer.from(stream, 'utf16le') }));
+const LONGEST = Math.max(...IN_CONTAINER.map(({ bytes }) => bytes.length));
+const NOT_READ = 'This kind of file is not read here.';
 
 /** What is compressed in a way that is not undone here. */
 const PACKED = /^application\/(zstd|x-(bzip2|xz|7z-compressed|rar-compressed|lzip|lz4|compress))$/;
@@ -23,41 +30,47 @@ export async function* describeBinary(
   type: { mime: string; ext: string } | undefined,
 ): Findings {
   const hash = createHash('sha256');
-  let encrypted = false;
+  const streams = new Set<string>();
   let tail: Uint8Array = new Uint8Array();
   const stopped = await untilStopped(async () => {
     for await (const chunk of bytesOf(file)) {
       hash.update(chunk);
-      if (type?.mime !== COMPOUND || encrypted) continue;
-      encrypted = Buffer.concat([tail, chunk]).includes(ENCRYPTED_PACKAGE);
-      tail = chunk.subarray(-ENCRYPTED_PACKAGE.length);
+      if (type?.mime !== COMPOUND) continue;
+      const joined = Buffer.concat([tail, chunk]);
+      for (const { stream, bytes } of IN_CONTAINER) if (joined.includes(bytes)) streams.add(stream);
+      tail = joined.subarray(-LONGEST);
     }
   });
-  const { title, finding } = kindOf(type, encrypted);
+  const known = type?.mime === COMPOUND ? undefined : kindByBytes(await headOf(file));
+  const { title, finding } = known ? named(known) : kindOf(type, streams);
   yield `${headingOf(title, file)}${finding}`;
   if (stopped) throw stopped;
   yield `\n\nSHA-256: \`${hash.digest('hex')}\``;
 }
 
+function named({ title, hint }: NamedKind): { title: string; finding: string } {
+  return { title, finding: `${NOT_READ} ${hint}` };
+}
+
 function kindOf(
   type: { mime: string; ext: string } | undefined,
-  encrypted: boolean,
+  streams: Set<string>,
 ): { title: string; finding: string } {
-  if (encrypted) {
+  if (streams.has(ENCRYPTED_PACKAGE)) {
     return {
       title: 'Encrypted Office document',
       finding: 'This document is encrypted: it opens with its password only.',
     };
   }
   if (type?.mime === COMPOUND) {
-    return {
-      title: 'Compound file, such as an older Office document (doc, xls, ppt)',
-      finding: `Type: \`${COMPOUND}\`. Its text is not read here: save it in the current format (docx, xlsx, pptx) for that.`,
-    };
+    const kind = COMPOUND_KINDS.find(([stream]) => streams.has(stream))?.[1];
+    return named(
+      kind ?? { title: 'Compound file, such as an older document', hint: 'Save it in a current format.' },
+    );
   }
-  if (!type) return { title: 'Binary file', finding: 'Its type cannot be told from its bytes.' };
+  if (!type) return { title: 'Binary file', finding: NOT_READ };
   const hint = PACKED.test(type.mime)
-    ? ' It is not unpacked here: send what is in it, or pack that with gzip or ZIP.'
-    : '';
-  return { title: `${type.ext.toUpperCase()} file`, finding: `Type: \`${type.mime}\`.${hint}` };
+    ? 'It is not unpacked here: send what is in it, or pack that with gzip or ZIP.'
+    : NOT_READ;
+  return { title: `${type.ext.toUpperCase()} file`, finding: `Type: \`${type.mime}\`. ${hint}` };
 }

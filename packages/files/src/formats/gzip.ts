@@ -10,6 +10,7 @@ import { UnreadableFile } from '../unreadable-file.js';
 import type { DescribeContained } from './contained-files.js';
 import { headingOf } from './findings.js';
 import type { Findings } from './findings.js';
+import { kindByBytes } from './kinds-by-bytes.js';
 import { certainEncoding } from './encoding.js';
 import { describeTar } from './tar.js';
 
@@ -34,7 +35,9 @@ export async function* describeGzip(
   const size = `${stopped ? 'More than ' : ''}${bytes(unpacked.size)} unpacked`;
   const parts = [`${size}${compressionOf(unpacked.size, file.size)}.`];
   const encoding = certainEncoding('', head, unpacked.size <= head.length);
-  if (type) parts[0] += ` Inside: ${type.mime}.`;
+  const kind = kindByBytes(head);
+  if (kind) parts[0] += ` Inside: ${kind.title}. This kind of file is not read here. ${kind.hint}`;
+  else if (type) parts[0] += ` Inside: ${type.mime}.`;
   else if (encoding && head.length > 0) {
     const text = new TextDecoder(encoding.label).decode(head, { stream: true });
     parts[0] += ` Inside: text, ${encoding.name}.`;

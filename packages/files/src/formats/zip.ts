@@ -34,6 +34,10 @@ export async function* describeZip(
     yield headingOf(openDocument.title, file);
     return yield* openDocument.describe(zip);
   }
+  if (zip.has('xl/workbook.bin')) {
+    const finding = 'This kind of file is not read here. Save it as XLSX.';
+    return yield `${headingOf('Excel binary workbook (XLSB)', file)}${finding}`;
+  }
   const body = describeArchive(zip.entries, { more: zip.stopped !== undefined, packed: file.size });
   yield `${headingOf('ZIP archive', file)}${body}`;
   if (zip.stopped) throw zip.stopped;
