@@ -1,10 +1,12 @@
 import { JsonShape } from '../formats/json-shape.js';
 import type { JsonTable } from '../formats/json-shape.js';
 import { readShape } from '../formats/json.js';
+import { linesOfArray } from './json-lines.js';
 import type { TableSource } from './table-source.js';
 
-/** How JSON begins that is an array of objects, or has one in each line. */
-const ROWS = /^\s*(\[\s*\{|\{[^\n]*\}\r?\n\s*\{)/;
+/** How JSON begins that is an array of objects, and how if it has one in each line. */
+const ARRAY = /^\s*\[\s*\{/;
+const LINES = /^\s*\{[^\n]*\}\r?\n\s*\{/;
 
 /**
  * The tables of JSON: the objects of an array, or those that follow one another; and of a single object, each array of objects that
@@ -17,7 +19,8 @@ export async function jsonTables(
   chunks: () => AsyncIterable<Uint8Array>,
   beginning: string,
 ): Promise<TableSource[]> {
-  if (ROWS.test(beginning)) return [jsonSource(chunks)];
+  if (ARRAY.test(beginning)) return [jsonSource(() => linesOfArray(chunks()))];
+  if (LINES.test(beginning)) return [jsonSource(chunks)];
   const shape = new JsonShape();
   await readShape(chunks(), shape);
   shape.closeAll();
@@ -30,7 +33,7 @@ function jsonSource(chunks: () => AsyncIterable<Uint8Array>, table?: JsonTable):
     sheet: table && table.path.length > 0 ? table.path.join('.') : undefined,
     ...(table && table.end === undefined && { fault: 'cannot be read: its JSON is broken or cut off' }),
     async write(workspace) {
-      const part = table ? partOf(chunks(), table) : chunks();
+      const part = table ? linesOfArray(partOf(chunks(), table)) : chunks();
       return { format: 'json', path: await workspace.write(part), notes: [] };
     },
   };
