@@ -1,5 +1,5 @@
 import type { JsonValue } from './engine.js';
-import { READINGS } from './readings.js';
+import { isLeftToEngine, READINGS } from './readings.js';
 import type { Reading } from './reading.js';
 
 /** What stands for a missing value in a column of numbers, dates or similar. In a column of texts it is a text: `NA` is Namibia. */
@@ -80,6 +80,10 @@ interface OpenColumn {
 async function typesOf(columns: string[], from: string, select: SelectRows): Promise<ColumnType[]> {
   const cells = columns.map((column) => `left(trim(${column}), ${LONGEST})`);
   const first = await select(`select ${cells.join(', ')} from ${from} limit ${SAMPLE}`, SAMPLE);
+  const samples = columns.map((_, at) => first.map((row) => (row[at] ?? '') as string));
+  const isKnown = (cell: string) => cell.length < LONGEST && !isLeftToEngine(cell);
+  if (first.length < SAMPLE && samples.every((sample) => sample.every(isKnown)))
+    return samples.map(columnType);
   const count = async (conditions: string[]) => {
     const trimmed = columns.map((column, index) => `trim(${column}) as v${index}`);
     // It takes less memory than `count(*) filter`.
@@ -98,8 +102,7 @@ async function typesOf(columns: string[], from: string, select: SelectRows): Pro
   const types = present.map((cells, at) => (cells === markers[at] ? withoutValues(cells) : TEXT));
   let open = columns.flatMap((_, at): OpenColumn[] => {
     if (present[at] === markers[at]) return [];
-    const sample = first.map((row) => (row[at] ?? '') as string);
-    const values = sample.filter((cell) => cell !== '' && !isMarker(cell));
+    const values = samples[at]!.filter((cell) => cell !== '' && !isMarker(cell));
     return [{ at, tried: 0, sample: values, markers: markers[at]! }];
   });
   while ((open = open.filter(nextReading)).length > 0) {

@@ -1,4 +1,5 @@
 import { code, count } from '../markdown.js';
+import { NUMBERS } from './number-readings.js';
 
 const NUMBER = /^[+-]?(\d[\d.,]*|[.,]\d+)([eE][+-]?\d+)?$/;
 /** Values that are names as well, if the cells below are something else: `city, 2019, 2020` and `question, yes, no`. */
@@ -146,7 +147,8 @@ function isWord(cell: string): boolean {
 }
 
 function isValue(cell: string): boolean {
-  return NUMBER.test(cell) || isNaming(cell);
+  if (!/\d/.test(cell)) return isNaming(cell);
+  return NUMBER.test(cell) || isNaming(cell) || NUMBERS.some(({ read }) => read(cell) !== undefined);
 }
 
 function isNaming(cell: string): boolean {

@@ -80,7 +80,17 @@ describe('A table', () => {
     expect(await ask('2023,,2024,\nSales,Cost,Sales,Cost\n1,2,3,4\n5,6,7,8\n')).toContain(
       '1 row before the table: `2023`, `2024`.',
     );
+    expect(await ask('No,Amount\n1,"$1,200.00"\n2,$80\nTotal,"$1,280.00"\n')).toContain(
+      'The last row looks like a total, and is read as a row: `Total`, `$1,280.00`.',
+    );
     expect(await ask('name,amount\nada,20\ngrace,40\n')).not.toContain('looks like');
+  });
+
+  it('takes a row with money for data', async () => {
+    expect(await ask('Ann,$5\nBob,$6\n')).toContain(
+      '2 rows of 2 columns, separated by commas; no line of column names.',
+    );
+    expect(await ask('Ann,"5,00 €"\nBob,"6,00 €"\n')).toContain('no line of column names.');
   });
 
   it.each([
