@@ -217,6 +217,8 @@ describe('The kinds of files', () => {
     expect(await describedBy(usual, 'a.xlsb', book)).toContain(
       'This kind of file is not read here. Save it as XLSX.',
     );
+    const text = await describedBy(usual, 'a.csv.gz', gzipSync('ORC,n\na,1\nb,2\n'));
+    expect(text).toContain('Inside: text, UTF-8.');
     const data = gzipSync(Buffer.from('RDX3\nX\n\0\0\0\x03', 'latin1'));
     expect(await describedBy(usual, 'a.rda', data)).toContain(
       'Inside: R data. This kind of file is not read here. Save it as CSV or Parquet.',

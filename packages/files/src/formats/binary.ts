@@ -4,18 +4,17 @@ import type { FileSource } from '../file-source.js';
 import { untilStopped } from '../reading-stopped.js';
 import { headingOf } from './findings.js';
 import type { Findings } from './findings.js';
-import { COMPOUND_KINDS, kindByBytes } from './kinds-by-bytes.js';
+import { COMPOUND_KINDS, kindByBytes, NOT_READ } from './kinds-by-bytes.js';
 import type { NamedKind } from './kinds-by-bytes.js';
 
 /** The container of older Office documents (MS-CFB), and of encrypted documents in the new formats. */
 const COMPOUND = 'application/x-cfb';
 /** The name of an encrypted document's stream (MS-OFFCRYPTO 2.3.4.4). */
 const ENCRYPTED_PACKAGE = 'EncryptedPackage';
-/** Names in the container are UTF-16. */
 const STREAMS = [ENCRYPTED_PACKAGE, ...COMPOUND_KINDS.map(([stream]) => stream)];
+/** Names in the container are UTF-16. */
 const IN_CONTAINER = STREAMS.map((stream) => ({ stream, bytes: Buffer.from(stream, 'utf16le') }));
 const LONGEST = Math.max(...IN_CONTAINER.map(({ bytes }) => bytes.length));
-const NOT_READ = 'This kind of file is not read here.';
 
 /** What is compressed in a way that is not undone here. */
 const PACKED = /^application\/(zstd|x-(bzip2|xz|7z-compressed|rar-compressed|lzip|lz4|compress))$/;

@@ -10,8 +10,8 @@ import { UnreadableFile } from '../unreadable-file.js';
 import type { DescribeContained } from './contained-files.js';
 import { headingOf } from './findings.js';
 import type { Findings } from './findings.js';
-import { kindByBytes } from './kinds-by-bytes.js';
 import { certainEncoding } from './encoding.js';
+import { kindByBytes, NOT_READ } from './kinds-by-bytes.js';
 import { describeTar } from './tar.js';
 
 /** Unpacked bytes that show what is inside. The signature of a tar archive is in its first 512 bytes. */
@@ -35,8 +35,9 @@ export async function* describeGzip(
   const size = `${stopped ? 'More than ' : ''}${bytes(unpacked.size)} unpacked`;
   const parts = [`${size}${compressionOf(unpacked.size, file.size)}.`];
   const encoding = certainEncoding('', head, unpacked.size <= head.length);
-  const kind = kindByBytes(head);
-  if (kind) parts[0] += ` Inside: ${kind.title}. This kind of file is not read here. ${kind.hint}`;
+  // Some of the signatures are letters, with which a text may begin too.
+  const kind = encoding ? undefined : kindByBytes(head);
+  if (kind) parts[0] += ` Inside: ${kind.title}. ${NOT_READ} ${kind.hint}`;
   else if (type) parts[0] += ` Inside: ${type.mime}.`;
   else if (encoding && head.length > 0) {
     const text = new TextDecoder(encoding.label).decode(head, { stream: true });

@@ -5,6 +5,8 @@ export interface NamedKind {
   hint: string;
 }
 
+export const NOT_READ = 'This kind of file is not read here.';
+
 /** A kind, the place of its first bytes, and these, each character a byte. */
 type Signature = [title: string, hint: string, at: number, bytes: string];
 

@@ -6,6 +6,7 @@ import type { DescribeContained } from './contained-files.js';
 import { describeEpub } from './epub.js';
 import { headingOf } from './findings.js';
 import type { Findings } from './findings.js';
+import { NOT_READ } from './kinds-by-bytes.js';
 import { describeDocument } from './word-document.js';
 import { mimeTypeOf, openDocumentOf } from './opendocument.js';
 import { describePresentation } from './presentation.js';
@@ -35,8 +36,7 @@ export async function* describeZip(
     return yield* openDocument.describe(zip);
   }
   if (zip.has('xl/workbook.bin')) {
-    const finding = 'This kind of file is not read here. Save it as XLSX.';
-    return yield `${headingOf('Excel binary workbook (XLSB)', file)}${finding}`;
+    return yield `${headingOf('Excel binary workbook (XLSB)', file)}${NOT_READ} Save it as XLSX.`;
   }
   const body = describeArchive(zip.entries, { more: zip.stopped !== undefined, packed: file.size });
   yield `${headingOf('ZIP archive', file)}${body}`;

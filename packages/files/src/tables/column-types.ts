@@ -1,6 +1,7 @@
 import type { JsonValue } from './engine.js';
 import { isLeftToEngine, READINGS } from './readings.js';
 import type { Reading } from './reading.js';
+import { COLUMNS_AT_ONCE } from './table.js';
 
 /** What stands for a missing value in a column of numbers, dates or similar. In a column of texts it is a text: `NA` is Namibia. */
 const MARKERS = new Set(['na', 'n/a', '#n/a', 'null', 'nan', 'none', '-']);
@@ -8,8 +9,6 @@ const MARKERS_IN_SQL = `[${[...MARKERS].map((marker) => `'${marker}'`).join(', '
 /** Rows that show which types are worth a look at all rows, and characters of a cell: a longer one is a text. */
 const SAMPLE = 1000;
 const LONGEST = 100;
-/** Columns that a statement is about: the engine takes memory for each expression. */
-const COLUMNS_AT_ONCE = 10;
 
 /** The type of a column. */
 export interface ColumnType {
@@ -74,7 +73,6 @@ interface OpenColumn {
   tried: number;
   /** Cells of the first rows that have a value, without white space around. */
   sample: string[];
-  markers: number;
 }
 
 async function typesOf(columns: string[], from: string, select: SelectRows): Promise<ColumnType[]> {
@@ -82,39 +80,43 @@ async function typesOf(columns: string[], from: string, select: SelectRows): Pro
   const first = await select(`select ${cells.join(', ')} from ${from} limit ${SAMPLE}`, SAMPLE);
   const samples = columns.map((_, at) => first.map((row) => (row[at] ?? '') as string));
   const isKnown = (cell: string) => cell.length < LONGEST && !isLeftToEngine(cell);
-  if (first.length < SAMPLE && samples.every((sample) => sample.every(isKnown)))
-    return samples.map(columnType);
-  const count = async (conditions: string[]) => {
-    const trimmed = columns.map((column, index) => `trim(${column}) as v${index}`);
+  const areAll = first.length < SAMPLE && samples.every((sample) => sample.every(isKnown));
+  if (areAll) return samples.map(columnType);
+  const trimmed = columns.map((column, at) => `trim(${column}) as v${at}`);
+  return typesOfAll(samples, async (conditions) => {
     // It takes less memory than `count(*) filter`.
     const counts = conditions.map((condition) => `sum(case when ${condition} then 1 else 0 end)`);
-    const [row] = await select(
-      `select ${counts.join(', ')} from (select ${trimmed.join(', ')} from ${from})`,
-      1,
-    );
-    return row!.map(Number);
-  };
-  const all = await count([
-    ...columns.map((_, at) => `v${at} <> ''`),
-    ...columns.map((_, at) => isMarked(`v${at}`)),
-  ]);
-  const [present, markers] = [all.slice(0, columns.length), all.slice(columns.length)];
+    const sql = `select ${counts.join(', ')} from (select ${trimmed.join(', ')} from ${from})`;
+    return (await select(sql, 1))[0]!.map(Number);
+  });
+}
+
+/**
+ * The types of columns by all of their cells.
+ *
+ * @param samples the first cells of each column
+ * @param count says of how many rows each condition is true, in which `v0` is a cell of the first column
+ */
+async function typesOfAll(
+  samples: string[][],
+  count: (conditions: string[]) => Promise<number[]>,
+): Promise<ColumnType[]> {
+  const present = await count(samples.map((_, at) => `v${at} <> ''`));
+  const markers = await count(samples.map((_, at) => isMarked(`v${at}`)));
   const types = present.map((cells, at) => (cells === markers[at] ? withoutValues(cells) : TEXT));
-  let open = columns.flatMap((_, at): OpenColumn[] => {
-    if (present[at] === markers[at]) return [];
-    const values = samples[at]!.filter((cell) => cell !== '' && !isMarker(cell));
-    return [{ at, tried: 0, sample: values, markers: markers[at]! }];
+  let open = samples.flatMap((sample, at): OpenColumn[] => {
+    const values = sample.filter((cell) => cell !== '' && !isMarker(cell));
+    return present[at] === markers[at] ? [] : [{ at, tried: 0, sample: values }];
   });
   while ((open = open.filter(nextReading)).length > 0) {
     const failures = await count(open.flatMap(({ at, tried }) => testsOf(READINGS[tried]!, `v${at}`)));
-    for (const { at, tried, markers } of open) {
-      const reading = READINGS[tried]!;
+    for (const column of open) {
+      const reading = READINGS[column.tried++]!;
       const [failed, rivalFailed] = failures.splice(0, reading.rival ? 2 : 1);
-      if (failed === 0)
-        types[at] = rivalFailed === 0 ? UNCERTAIN : { label: reading.label, reading, markers };
+      const read = { label: reading.label, reading, markers: markers[column.at]! };
+      if (failed === 0) types[column.at] = rivalFailed === 0 ? UNCERTAIN : read;
     }
     open = open.filter(({ at }) => types[at] === TEXT);
-    for (const column of open) column.tried += 1;
   }
   return types;
 }

@@ -2,11 +2,9 @@ import { isOutOfMemory } from './engine-errors.js';
 import { identifier } from './engine.js';
 import type { JsonValue, TableEngine } from './engine.js';
 import { showValue } from './result-forms.js';
-import { FREQUENT, isNamed, isNested, isNumber, isTime } from './table.js';
+import { COLUMNS_AT_ONCE, FREQUENT, isNamed, isNested, isNumber, isTime } from './table.js';
 import type { Column, ColumnFigures, Table } from './table.js';
 
-/** Columns that a statement is about: the engine takes memory for each expression. */
-const COLUMNS_AT_ONCE = 10;
 /** Rows up to which the different values of all columns are counted in one pass: more take too much memory. */
 const ONE_PASS = 100_000;
 /** Rows from which different values are estimated where they are many. */

@@ -80,8 +80,11 @@ export class TableEngine {
   /** Executes a statement that reads a file. The engine counts memory, such as that for each column, which it does not use. */
   async runWithMoreMemory(sql: string): Promise<void> {
     await this.run(`set memory_limit = '${limitOf(this.memoryMiB, FOR_READING)}'`);
-    await this.run(sql);
-    await this.run(`set memory_limit = '${limitOf(this.memoryMiB, OF_PROCESS)}'`);
+    try {
+      await this.run(sql);
+    } finally {
+      await this.run(`set memory_limit = '${limitOf(this.memoryMiB, OF_PROCESS)}'`);
+    }
   }
 
   /**

@@ -1,5 +1,5 @@
 import { code, count } from '../markdown.js';
-import { NUMBERS } from './number-readings.js';
+import { isWrittenAsNumber } from './number-readings.js';
 
 const NUMBER = /^[+-]?(\d[\d.,]*|[.,]\d+)([eE][+-]?\d+)?$/;
 /** Values that are names as well, if the cells below are something else: `city, 2019, 2020` and `question, yes, no`. */
@@ -147,8 +147,7 @@ function isWord(cell: string): boolean {
 }
 
 function isValue(cell: string): boolean {
-  if (!/\d/.test(cell)) return isNaming(cell);
-  return NUMBER.test(cell) || isNaming(cell) || NUMBERS.some(({ read }) => read(cell) !== undefined);
+  return NUMBER.test(cell) || isWrittenAsNumber(cell) || isNaming(cell);
 }
 
 function isNaming(cell: string): boolean {

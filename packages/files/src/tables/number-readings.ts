@@ -44,7 +44,7 @@ const FORMS: NumberForm[] = [
 /** Of a telephone: its plus sign is a part of it. */
 const CALL = /\+\d{7,}/;
 /** Numbers of which a double could lose digits, and those of telephones. */
-const NO_DOUBLE = /[+-]?(?:\d{16,}|\d{14,}\.\d+)|\+\d{7,}/;
+const NO_DOUBLE = new RegExp(String.raw`[+-]?(?:\d{16,}|\d{14,}\.\d+)|${CALL.source}`);
 const IS_CALL = whole(CALL);
 const IS_NO_DOUBLE = whole(NO_DOUBLE);
 /** Digits after the point of an exact number: those of money, and the most. */
@@ -62,12 +62,19 @@ export const NUMBERS: Reading[] = [
   ...FORMS.flatMap((each) => [asDouble(each), ...EXACT_DIGITS.map((digits) => exact(each, digits))]),
 ];
 
+const IS_WRITTEN = whole(new RegExp(FORMS.map(({ pattern }) => pattern.source).join('|'), 'u'));
+
+/** Whether a cell is written as a number in any of the forms. */
+export function isWrittenAsNumber(cell: string): boolean {
+  return IS_WRITTEN.test(cell);
+}
+
 function form(label: string, pattern: string, replaced: NumberForm['replaced']): NumberForm {
   return { label, pattern: new RegExp(pattern, 'u'), replaced };
 }
 
 function moneyIn(currency: string): NumberForm[] {
-  const sign = `\\${currency}`.replace(/\\([^$])/, '$1');
+  const sign = `[${currency}]`;
   const written = (number: string) =>
     `[+-]?${sign}\\p{Zs}?${number}|${sign}-${number}|\\(${sign}\\p{Zs}?${number}\\)|[+-]?${number}\\p{Zs}?${sign}`;
   const replaced: NumberForm['replaced'] = [[currency, ''], ...SPACES, ['(', '-'], [')', '']];

@@ -51,6 +51,8 @@ export const LAST_ROWS = 5;
 export const LONGEST_ROW = 1024 * 1024;
 /** Columns of a table: the engine keeps some of each in memory. */
 export const MAX_COLUMNS = 1000;
+/** Columns that a statement is about: the engine takes memory for each expression. */
+export const COLUMNS_AT_ONCE = 10;
 /** Characters of the name of a column. */
 const LONGEST_NAME = 200;
 

@@ -39,9 +39,9 @@ const FORMS: DayForm[] = [
   },
   {
     suffix: '',
-    pattern: new RegExp(`(\\d\\d?)[ -](${MONTH})[ -](\\d{4})`),
+    pattern: new RegExp(`(\\d\\d?)(?:-(${MONTH})-| (${MONTH}) )(\\d{4})`),
     order: 'dmy',
-    formats: ['%d-%b-%Y', '%d %b %Y', '%d-%B-%Y', '%d %B %Y', '%d-%b %Y', '%d %b-%Y', '%d-%B %Y', '%d %B-%Y'],
+    formats: ['%d-%b-%Y', '%d %b %Y', '%d-%B-%Y', '%d %B %Y'],
   },
   {
     suffix: '',
@@ -117,7 +117,7 @@ function dateAndTimeIn({ suffix, pattern, order, formats }: DayForm): Reading {
     test: (v) => `(${matches(v, both)} and ${parsed(v)} is not null)`,
     value: parsed,
     read: reader(both, ([v]) => {
-      const [, day, clock = '00:00'] = /^(.*?\d{4}|.*?)(?: (\d\d?:.*))?$/.exec(v)!;
+      const [, day, clock = '00:00'] = /^(.*?)(?: (\d\d?:.*))?$/.exec(v)!;
       const [date, time] = [dayOf(isDay.exec(day!)!, order), clockOf(clock)];
       return date === undefined || time === undefined ? undefined : `${date} ${time}`;
     }),
