@@ -133,8 +133,14 @@ describe('Workbooks', () => {
       );
       const answer = await describeOne('a.ods', sheet);
       expect(answer).toContain('| `30:05:00` | `08:15:00` |\n| `-06:00:00` | `18:15:00.5` |');
-      const sum = 'select sum(epoch(cast(worked as interval))) as seconds from a_s';
+      const sum = 'select sum(epoch(worked::varchar::interval)) as seconds from a_s';
       expect(await ask(sum, 'a.ods', sheet)).toContain('| 86700 |');
+    });
+
+    it('below a day can be summed as longer ones can', async () => {
+      const rows = [row('name', 'worked'), row('a', styled(1, 0.3125)), row('b', styled(1, 0.3333333333))];
+      const sum = 'select sum(epoch(worked::varchar::interval)) as seconds from a_s';
+      expect(await ask(sum, 'a.xlsx', formatted(['[h]:mm'], rows))).toContain('| 55800 |');
     });
 
     it('that are counted from 1904', async () => {

@@ -29,13 +29,6 @@ export interface Sheet {
   hidden: boolean;
 }
 
-/** A workbook, as its main part says. */
-export interface Workbook {
-  main: string;
-  sheets: Sheet[];
-  from1904: boolean;
-}
-
 /** What cells refer to: the shared texts, and the forms of styles. */
 export interface CellValues {
   strings: ReadonlyMap<number, string>;
@@ -110,7 +103,10 @@ function shower(values: CellValues) {
 }
 
 /** The sheets of a workbook, and from which day it counts the others. @param main the entry of its main part */
-export async function readWorkbook(zip: ZipArchive, main: string): Promise<Workbook> {
+export async function readWorkbook(
+  zip: ZipArchive,
+  main: string,
+): Promise<{ sheets: Sheet[]; from1904: boolean }> {
   const targets = await relationshipsOf(zip, main);
   const sheets: Sheet[] = [];
   let from1904 = false;
@@ -126,7 +122,7 @@ export async function readWorkbook(zip: ZipArchive, main: string): Promise<Workb
       });
     },
   });
-  return { main, sheets, from1904 };
+  return { sheets, from1904 };
 }
 
 /** Cells refer to their texts by number. Only texts that are shown are kept: a workbook may contain millions. */
