@@ -15,8 +15,8 @@ describe('The agent diagnostic', () => {
     expect(events.map(({ number }) => number)).toEqual([1, 2, 3]);
     expect(events.map(({ padding }) => padding)).toEqual(['xxxx', 'xxxx', 'xxxx']);
     expect(events[0]!.atMs).toBeLessThanOrEqual(events[1]!.atMs);
-    expect(events[1]!.atMs).toBeGreaterThanOrEqual(69);
-    expect(events[2]!.atMs).toBeGreaterThanOrEqual(89);
+    expect(events[1]!.atMs).toBeGreaterThanOrEqual(70);
+    expect(events[2]!.atMs).toBeGreaterThanOrEqual(90);
   });
 
   it('has five events unless it is asked for others', async () => {

@@ -33,10 +33,10 @@ export function diagnosticHandler(): HandlerFunction {
   };
 }
 
-/** Waits until a time; false if the run must stop before. */
+/** Waits until a time; false if the run must stop before. Timers leave out parts of a millisecond, and may be early by one. */
 async function isDue(time: number, signal: AbortSignal): Promise<boolean> {
-  const rest = time - performance.now();
-  if (rest > 0) await wait(rest, undefined, { signal }).catch(() => undefined);
+  for (let rest = time - performance.now(); rest > 0 && !signal.aborted; rest = time - performance.now())
+    await wait(Math.ceil(rest), undefined, { signal }).catch(() => undefined);
   return !signal.aborted;
 }
 
