@@ -34,7 +34,6 @@ export class Connections implements OnModuleInit {
   readonly #own = new WeakSet<object>();
   #server: http.Server | https.Server | undefined;
   #timer: NodeJS.Timeout | undefined;
-  #lastCallers: LastCallers | undefined;
 
   constructor(private readonly adapterHost: HttpAdapterHost) {}
 
@@ -52,8 +51,10 @@ export class Connections implements OnModuleInit {
 
   /** Whether a stop has begun, and this is no request of a caller who connected before, and had not asked. */
   refuses(request: object | undefined): boolean {
-    if (!this.#lastCallers) return false;
-    return !request || !this.#lastCallers.has(rawRequest(request as HostRequest));
+    // That of the application: all of its modules refuse from the same moment on.
+    const lastCallers = stops.get(this.adapterHost);
+    if (!lastCallers) return false;
+    return !request || !lastCallers.has(rawRequest(request as HostRequest));
   }
 
   /**
@@ -71,7 +72,7 @@ export class Connections implements OnModuleInit {
   }
 
   #lastCallersOfHost(): LastCallers {
-    return (this.#lastCallers ??= stops.get(this.adapterHost) ?? this.#begunStop());
+    return stops.get(this.adapterHost) ?? this.#begunStop();
   }
 
   #begunStop(): LastCallers {

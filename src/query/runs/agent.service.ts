@@ -183,6 +183,7 @@ export class AgentService
     if (run.sessionId !== undefined) throw runOfSession(run.sessionId);
     await this.#processes.cancel(run);
     await settlesWithin(END_READING_MS, this.#services.groups.get(runId)?.emptied() ?? Promise.resolve());
+    await this.#services.files.settled(runId);
     if (!(await this.store.eraseRun(run.owner, runId))) throw runNotFound();
   }
 

@@ -31,6 +31,33 @@ const partOf = (bytes: Uint8Array): Turn['parts'][number] => ({
   sha256: digestOf(bytes),
 });
 
+/** A content that gives its bytes when it is told to. */
+class HeldBlob extends Blob {
+  give!: () => void;
+  readonly #given = new Promise<void>((resolve) => (this.give = resolve));
+  #asked!: () => void;
+  readonly isAsked = new Promise<void>((resolve) => (this.#asked = resolve));
+
+  override slice(): Blob {
+    return this;
+  }
+
+  override async arrayBuffer(): Promise<ArrayBuffer> {
+    this.#asked();
+    await this.#given;
+    return super.arrayBuffer();
+  }
+
+  override stream(): ReturnType<Blob['stream']> {
+    this.#asked();
+    const held = async function* (this: HeldBlob) {
+      await this.#given;
+      yield new Uint8Array(SMALL);
+    };
+    return ReadableStream.from(held.call(this)) as ReturnType<Blob['stream']>;
+  }
+}
+
 let directory: string;
 let server: TestDatabase;
 const file = new OneDatabase(() => LibsqlDriver.open(join(directory, 'runs.db')));
@@ -176,6 +203,20 @@ describe.each(Object.keys(stores))('The file store of a SqlRunStore, with %s', (
       await store.sweep();
       return (await opened.count()) === 0;
     });
+  });
+
+  it('keeps nothing of a file that is still being stored when its run is erased', async () => {
+    await open();
+    const runId = `file-run-${++runs}`;
+    await admit(runId, SMALL);
+    await end(runId);
+    const content = new HeldBlob([new Uint8Array(SMALL)]);
+    const kept = store.files.keep(runId, digestOf(SMALL), content, true);
+    await content.isAsked;
+    expect(await store.eraseRun('anonymous', runId)).toBe(true);
+    content.give();
+    await kept;
+    expect(await opened.count()).toBe(0);
   });
 
   it('drops the oldest files beyond the limit, but none that an unfinished run uses', async () => {

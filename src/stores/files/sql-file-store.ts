@@ -121,9 +121,7 @@ export class SqlFileStore extends FileStore {
           .set({ completed_at: null })
           .where('sha256', '=', sha256)
           .where('completed_at', 'is not', null)
-          .where((of) =>
-            of.not(of.exists(db.selectFrom('file_uses').select('run_id').where('sha256', '=', sha256))),
-          )
+          .where((of) => of.not(of.exists(usesOf(db, sha256))))
           .returning('id')
           .executeTakeFirst(),
       );
@@ -166,8 +164,8 @@ export class SqlFileStore extends FileStore {
         .updateTable('contents')
         .set({ completed_at: this.database.now() })
         .where('id', '=', id)
-        // Another query may have stored the same content in the meantime.
-        .where((of) => of.not(of.exists(complete(db, sha256))))
+        // Another query may have stored the same content in the meantime, or the run may have been erased.
+        .where((of) => of.and([of.not(of.exists(complete(db, sha256))), of.exists(usesOf(db, sha256))]))
         .executeTakeFirst(),
     );
     // What cannot be removed now, the sweep removes.
@@ -202,6 +200,10 @@ function complete(db: Db, sha256: string) {
     .select('id')
     .where('sha256', '=', sha256)
     .where('completed_at', 'is not', null);
+}
+
+function usesOf(db: Db, sha256: string) {
+  return db.selectFrom('file_uses').select('run_id').where('sha256', '=', sha256);
 }
 
 /** Records the files of a run. A file whose content the run has already is left out. */
