@@ -1,4 +1,5 @@
 import type { Socket } from 'node:net';
+import { setImmediate } from 'node:timers/promises';
 import { Logger } from '@nestjs/common';
 import type { PostgresPool, PostgresPoolClient, PostgresQueryResult } from 'kysely';
 import pg from 'pg';
@@ -12,6 +13,9 @@ export function serverOf(url: URL): { config: pg.PoolConfig; schema: string | un
   const config = { connectionString: server.href, keepAlive: true, application_name: 'nest-agent-query' };
   return { config, schema };
 }
+
+/** The least time after which an answer is late, in milliseconds: a server on a busy machine may not have read what was sent. */
+const LEAST_LATE_MS = 1_000;
 
 /** What the server limits, in milliseconds: the time of a statement, and that of a transaction which does nothing. */
 const LIMITS = ['statement_timeout', 'idle_in_transaction_session_timeout'] as const;
@@ -95,13 +99,16 @@ export class PostgresConnections implements PostgresPool {
    * Ends the connections that have died without a sign: their answer is late, and the server says that it waits for them. Then
    * the idle ones are not trusted either. A pooler may hide the processes of the server: then none is ended.
    *
-   * @param lateMs how long an answer may take before the server is asked, in milliseconds
+   * @param lateMs how long an answer may take before the server is asked, in milliseconds. At least 1,000
    * @param idleOf returns which of these processes of the server wait for a statement
    */
   async endDead(lateMs: number, idleOf: (pids: number[]) => Promise<number[]>): Promise<void> {
+    lateMs = Math.max(lateMs, LEAST_LATE_MS);
     const late = [...this.#used].filter(({ silentMs }) => silentMs >= lateMs);
     if (late.length === 0) return;
     const idle = await idleOf(late.map(({ pid }) => pid));
+    // Answers that have arrived meanwhile may not have been read.
+    await setImmediate();
     for (const connection of late) {
       if (!idle.includes(connection.pid) || connection.silentMs < lateMs) continue;
       this.distrust();
