@@ -56,7 +56,7 @@ describe.each<[Binding, boolean]>([
     };
     const { envelopes, failure } = await ask();
     expect(failure).toBeUndefined();
-    const answer = joined(envelopes).filter(({ type }) => type !== 'log');
+    const answer = joined(envelopes.filter(({ type }) => type !== 'log'));
     expect(answer).toEqual([
       { type: 'message', data: { id: 'a', content: 'One two' } },
       { type: 'file', data: { name: 'rows.csv', mimeType: 'text/csv', content: Buffer.from('rows') } },
