@@ -5,7 +5,7 @@ RUN npm ci && npm run build
 # The folders under packages/ that the image has besides: agents, adapters, a queue, as in "ai-sdk bullmq".
 ARG PACKAGES=
 RUN for folder in packages/*; do \
-      case " cli client doctor files mcp modules protocols ${PACKAGES:+adapters $PACKAGES} " in *" ${folder#packages/} "*) ;; *) rm -r "$folder" ;; esac; \
+      case " cli client doctor files mcp modules more-files protocols ${PACKAGES:+adapters $PACKAGES} " in *" ${folder#packages/} "*) ;; *) rm -r "$folder" ;; esac; \
     done
 # The lock file has the versions. The link to the core itself is for the packages, and prom-client for METRICS_PORT.
 RUN npm pkg delete devDependencies \

@@ -38,7 +38,7 @@ const STEPS = [
 /** What each step writes at its end. */
 const OUTPUTS = [
   'dist/build.tsbuildinfo',
-  ...[...PACKAGES, 'adapters', 'cli', 'client', 'doctor', 'modules'].map(
+  ...[...PACKAGES, 'adapters', 'cli', 'client', 'doctor', 'modules', 'more-files'].map(
     (name) => `packages/${name}/dist/build.tsbuildinfo`,
   ),
   'dist/main.js',

@@ -280,6 +280,7 @@ const ENTRIES: Record<string, string[]> = {
   'packages/langgraph/src/index.ts': ['fromLangGraph'],
   'packages/mastra/src/index.ts': ['fromMastra'],
   'packages/modules/src/index.ts': ['EXIT_CODES', 'ModuleFailure', 'ModuleReloads', 'loadModule'],
+  'packages/more-files/src/index.ts': ['UnreadableTableFile', 'readTableFile'],
   'packages/openai-agents/src/index.ts': ['fromOpenAIAgents'],
   'packages/protocols/src/ai-sdk/index.ts': ['AiSdkModule'],
   'packages/store-contract/src/index.ts': ['describeRunStore'],

@@ -32,7 +32,12 @@ const OTHERS = [
 ];
 
 /** What every host may install; an adapter may refuse a framework that it cannot serve. */
-const INSTALLED = ['nest-agent-query', 'nest-agent-query-files', 'nest-agent-query-bullmq'];
+const INSTALLED = [
+  'nest-agent-query',
+  'nest-agent-query-files',
+  'nest-agent-query-more-files',
+  'nest-agent-query-bullmq',
+];
 
 /** @param packages the packed packages */
 export async function tryOtherVersions(packages, directory) {

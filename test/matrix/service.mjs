@@ -16,7 +16,7 @@ const FOLDERS = [
   ['a host of Nest 11', ['nest-agent-query'], OF_NEST_11, /This has arrived:/],
   [
     'a folder with the files agent',
-    ['nest-agent-query', 'nest-agent-query-files'],
+    ['nest-agent-query', 'nest-agent-query-files', 'nest-agent-query-more-files'],
     {},
     /"type":"done","data":{"status":"completed"}/,
   ],

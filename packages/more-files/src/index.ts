@@ -1,0 +1,27 @@
+import type { FileBytes } from './file-bytes.js';
+import type { ReadFile } from './read-table.js';
+
+export type { FileBytes } from './file-bytes.js';
+export type { ReadFile, ReadTable } from './read-table.js';
+export { UnreadableTableFile } from './unreadable-table-file.js';
+
+/** Each reads files of its kind; undefined for others. */
+const READERS: ((file: FileBytes, head: Uint8Array) => Promise<ReadFile | undefined>)[] = [];
+
+/**
+ * Reads a file of a kind that this package knows; undefined for others.
+ *
+ * @param head the first 64 KiB
+ * @throws {UnreadableTableFile} (sentence for the caller) if it is broken, encrypted or too large
+ *
+ * @example
+ * const found = await readTableFile(file, await file.read(0, Math.min(file.size, 65_536)));
+ * for await (const row of found?.tables[0]?.rows([]) ?? []) console.log(row);
+ */
+export async function readTableFile(file: FileBytes, head: Uint8Array): Promise<ReadFile | undefined> {
+  for (const read of READERS) {
+    const found = await read(file, head);
+    if (found) return found;
+  }
+  return undefined;
+}
