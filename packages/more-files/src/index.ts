@@ -1,12 +1,13 @@
 import type { FileBytes } from './file-bytes.js';
 import type { ReadFile } from './read-table.js';
+import { readXls } from './xls.js';
 
 export type { FileBytes } from './file-bytes.js';
 export type { ReadFile, ReadTable } from './read-table.js';
 export { UnreadableTableFile } from './unreadable-table-file.js';
 
 /** Each reads files of its kind; undefined for others. */
-const READERS: ((file: FileBytes, head: Uint8Array) => Promise<ReadFile | undefined>)[] = [];
+const READERS: ((file: FileBytes, head: Uint8Array) => Promise<ReadFile | undefined>)[] = [readXls];
 
 /**
  * Reads a file of a kind that this package knows; undefined for others.
