@@ -24,10 +24,12 @@ import { ReadingStopped } from './reading-stopped.js';
 import {
   describeDatabase,
   describeDelimited,
+  describeMore,
   describeParquet,
   describeSheets,
   describeTables,
 } from './tables/describe-tables.js';
+import { mayBeWorkbook, readMore } from './tables/more-tables.js';
 import type { Workspace } from './tables/workspace.js';
 import { UnreadableFile } from './unreadable-file.js';
 
@@ -71,6 +73,8 @@ async function* examine(
   const head = await headOf(file);
   // A PDF may consist of plain text only: it must be recognised before text is.
   if (beginsWith(head, '%PDF-')) return yield* describePdf(file, limits);
+  const workbook = mayBeWorkbook(file, head) ? await readMore(file) : undefined;
+  if (workbook) return yield* describeMore(file, workbook, limits, workspace);
   const unicode = certainEncoding(file.mimeType, head, head.length === file.size);
   if (unicode) return yield* describeAsText(file, unicode, head, limits, workspace, describe);
   if (beginsWith(head, 'PK\x03\x04') || beginsWith(head, 'PK\x05\x06')) {
@@ -94,6 +98,8 @@ async function* examine(
   const isText = !type || /^text\/|xml$|rtf$/.test(type.mime);
   const legacy = isText ? legacyEncoding(head) : undefined;
   if (legacy) return yield* describeAsText(file, legacy, head, limits, workspace, describe);
+  const read = await readMore(file);
+  if (read) return yield* describeMore(file, read, limits, workspace);
   yield* describeBinary(file, type);
 }
 

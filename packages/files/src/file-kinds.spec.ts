@@ -215,7 +215,7 @@ describe('The kinds of files', () => {
   it('binary workbooks and data of R in gzip are named', async () => {
     const book = zipOf([['xl/workbook.bin', Buffer.from('x')]]);
     expect(await describedBy(usual, 'a.xlsb', book)).toContain(
-      'This kind of file is not read here. Save it as XLSX.',
+      'Excel binary workbook (XLSB): it is broken or cut off.',
     );
     const text = await describedBy(usual, 'a.csv.gz', gzipSync('ORC,n\na,1\nb,2\n'));
     expect(text).toContain('Inside: text, UTF-8.');

@@ -32,7 +32,9 @@ export async function archiveFiles(
   if (signature === 'PK\x03\x04') {
     const zip = await ZipArchive.open(file, limits);
     // Documents of Office, OpenDocument and EPUB are ZIP files that are no archives for their users.
-    const isDocument = zip.has('mimetype') || (await officeDocumentOf(zip)) !== undefined;
+    const isDocument =
+      ['mimetype', 'xl/workbook.bin'].some((name) => zip.has(name)) ||
+      (await officeDocumentOf(zip)) !== undefined;
     return isDocument ? undefined : zipFiles(zip, file, limits);
   }
   if (signature.startsWith('\x1f\x8b')) {

@@ -12,9 +12,11 @@ import { mimeTypeOf, openDocumentKind, openTextParts } from '../formats/opendocu
 import { officeDocumentOf } from '../formats/relationships.js';
 import { RtfReader } from '../formats/rtf.js';
 import { kindOfText } from '../formats/text-kinds.js';
+import type { TextSheet } from '../formats/text-sheet.js';
 import { wordParts } from '../formats/word-document.js';
 import { readXml } from '../formats/xml.js';
 import { ZipArchive } from '../formats/zip-archive.js';
+import { mayBeWorkbook, moreSheets } from '../tables/more-tables.js';
 import { sheetsOf } from '../tables/workbook-tables.js';
 import { UnreadableFile } from '../unreadable-file.js';
 import { archiveFiles, isMail } from './archive-entries.js';
@@ -68,6 +70,9 @@ async function* allOf(file: FileSource, limits: FilesLimits, level: number): Pas
   if (archive || isMessage) return;
   const ofPages = await withPages(file, limits, async (pages) => pages && collect(passagesOfPages(pages)));
   if (ofPages) return yield* ofPages;
+  const isText = (certainEncoding(file.mimeType, head, false) ?? legacyEncoding(head)) !== undefined;
+  const sheets = !isText || mayBeWorkbook(file, head) ? await moreSheets(file) : undefined;
+  if (sheets) return yield* passagesOfSheets(sheets);
   const signature = Buffer.from(head.subarray(0, 4)).toString('latin1');
   if (signature === 'PK\x03\x04') return yield* passagesOfOffice(await ZipArchive.open(file, limits));
   const isGzip = signature.startsWith('\x1f\x8b');
@@ -115,7 +120,11 @@ async function* passagesOfOffice(zip: ZipArchive): Passages {
     yield* passagesFrom(zip.read(entry), sink, (chunks) => readXml(chunks, listener));
   if (isWord || isText) return;
   if ((await mimeTypeOf(zip)) === 'application/epub+zip') return yield* passagesOfBook(zip);
-  for (const { name, rows } of (await sheetsOf(zip)) ?? []) {
+  yield* passagesOfSheets((await sheetsOf(zip)) ?? []);
+}
+
+async function* passagesOfSheets(sheets: TextSheet[]): Passages {
+  for (const { name, rows } of sheets) {
     for await (const { number, cells } of rows()) {
       yield { place: { sheet: name, row: number }, text: cells.filter((cell) => cell !== null).join(' | ') };
     }

@@ -3,9 +3,11 @@ import { headOf } from '../file-source.js';
 import type { FileSource } from '../file-source.js';
 import type { FilesLimits } from '../files-limits.js';
 import type { Findings } from '../formats/findings.js';
+import type { TextSheet } from '../formats/text-sheet.js';
 import { ZipArchive } from '../formats/zip-archive.js';
 import { block, bytes, code, count, table } from '../markdown.js';
 import type { FilesRequest } from '../request.js';
+import { moreSheets } from '../tables/more-tables.js';
 import { sheetsOf } from '../tables/workbook-tables.js';
 import type { Workspace } from '../tables/workspace.js';
 import { UnreadableFile } from '../unreadable-file.js';
@@ -72,8 +74,7 @@ async function showPages(pages: Pages, first: number, last: number): Promise<str
 }
 
 async function showSheet(file: FileSource, name: string, limits: FilesLimits): Promise<string | undefined> {
-  const zip = await zipOf(file, limits);
-  const sheets = zip && (await sheetsOf(zip));
+  const sheets = await sheetsOfFile(file, limits);
   if (!sheets) return undefined;
   const sheet = sheets.find((each) => each.name.toLowerCase() === name.toLowerCase());
   if (!sheet) return `There is no such sheet. It has: ${listed(sheets.map((each) => each.name))}.`;
@@ -119,8 +120,7 @@ async function showEntry(
 async function showOutline(file: FileSource, limits: FilesLimits): Promise<string | undefined> {
   const ofPages = await withPages(file, limits, async (pages) => pages && outlineOf(pages));
   if (ofPages !== undefined) return ofPages;
-  const zip = await zipOf(file, limits);
-  const sheets = zip && (await sheetsOf(zip));
+  const sheets = await sheetsOfFile(file, limits);
   if (sheets) return sheets.map(({ name }) => `- sheet ${code(name)}`).join('\n');
   const entries = await archiveFiles(file, limits);
   if (entries) {
@@ -162,9 +162,10 @@ async function showText(file: FileSource, limits: FilesLimits): Promise<string |
   return `${block(parts.join('\n').slice(0, SHOWN_TEXT))}${cut}`;
 }
 
-async function zipOf(file: FileSource, limits: FilesLimits): Promise<ZipArchive | undefined> {
+async function sheetsOfFile(file: FileSource, limits: FilesLimits): Promise<TextSheet[] | undefined> {
   const head = Buffer.from((await headOf(file)).subarray(0, 4)).toString('latin1');
-  return head === 'PK\x03\x04' ? ZipArchive.open(file, limits) : undefined;
+  const sheets = head === 'PK\x03\x04' ? await sheetsOf(await ZipArchive.open(file, limits)) : undefined;
+  return sheets ?? moreSheets(file);
 }
 
 function listed(names: string[]): string {

@@ -1,3 +1,4 @@
+import type { ReadFile } from 'nest-agent-query-more-files';
 import { bytesOf } from '../file-source.js';
 import type { FileSource } from '../file-source.js';
 import type { FilesLimits } from '../files-limits.js';
@@ -12,6 +13,7 @@ import { delimitedSource } from './delimited-text.js';
 import { isEngineError, isOutOfMemory } from './engine-errors.js';
 import { TableEngine } from './engine.js';
 import { importTable } from './import-table.js';
+import { sourcesOf } from './more-tables.js';
 import { profileOf, sampleOf, sizeOf } from './table-profile.js';
 import type { TableSource, WrittenTable } from './table-source.js';
 import type { Table } from './table.js';
@@ -83,6 +85,19 @@ export async function* describeDatabase(
   const sources = await databaseTables(file, workspace);
   yield `${count(sources.length, 'table')}.`;
   yield* eachNamed(sources, limits, workspace);
+}
+
+/** Describes the tables that another package reads of a file. */
+export async function* describeMore(
+  file: FileSource,
+  read: ReadFile,
+  limits: FilesLimits,
+  workspace: Workspace,
+): Findings {
+  yield `${headingOf(read.title, file)}${read.facts.join(' ')}`;
+  const sources = sourcesOf(read);
+  if (sources[0]?.sheet !== undefined) return yield* eachNamed(sources, limits, workspace);
+  yield* eachTable(sources, limits, workspace, (table) => factsOf(table, ` ${sizeOf(table)}.`));
 }
 
 /** Describes tables that have names of their own, and says why others cannot be read. */

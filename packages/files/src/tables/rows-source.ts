@@ -15,7 +15,7 @@ type ReadRows = (notes: string[]) => TextRows;
  *
  * @param names of the columns, if they are not in the first row
  */
-export function rowsSource(sheet: string, rows: ReadRows, names?: string[]): TableSource {
+export function rowsSource(sheet: string | undefined, rows: ReadRows, names?: string[]): TableSource {
   return {
     sheet,
     small: () => smallTable(rows, names),
