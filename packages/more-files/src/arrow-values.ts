@@ -2,7 +2,7 @@ import { DataType, DateUnit, IntervalUnit, Precision } from 'apache-arrow';
 import type { Data, Date_, Decimal, Timestamp } from 'apache-arrow';
 import { uint16ToFloat64 } from 'apache-arrow/util/math';
 import { clockOf, fractionOf, isoDay, isoSecond } from './iso-times.js';
-import { shortestText } from './shortest-text.js';
+import { shortestText, withPoint } from './decimal-text.js';
 
 /** The text of a value that is not null; null for one that is read as missing. */
 export type ReadText = (data: Data, at: number) => string | null;
@@ -54,12 +54,6 @@ export function decimalText({ scale, bitWidth }: Decimal): ReadText {
     }
     return withPoint(BigInt.asIntN(bitWidth, unsigned), scale);
   };
-}
-
-function withPoint(unscaled: bigint, scale: number): string {
-  if (scale <= 0) return String(unscaled * 10n ** BigInt(-scale));
-  const digits = String(unscaled < 0n ? -unscaled : unscaled).padStart(scale + 1, '0');
-  return `${unscaled < 0n ? '-' : ''}${digits.slice(0, -scale)}.${digits.slice(-scale)}`;
 }
 
 export function dateText({ unit }: Date_, note: Note): ReadText {
