@@ -10,6 +10,12 @@ export function quoted(name: string): string {
 /** Columns that have a sentence of their own; those after them have none. */
 const MOST = 20;
 
+/** What columns are, of those that have a label. */
+export function labelNotes(columns: { name: string; label: string }[]): string[] {
+  const labelled = columns.filter(({ name, label }) => label !== '' && label !== name);
+  return labelled.slice(0, MOST).map(({ name, label }) => `${quoted(name)} is ${quoted(label)}.`);
+}
+
 /** Counts what a reader changed or left out in the cells of a table. */
 export class ColumnNotes {
   readonly #counts = new Map<string, { column: string; what: string; cells: number }>();

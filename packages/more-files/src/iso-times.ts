@@ -1,7 +1,7 @@
 /** The date and time of seconds since 1970 in ISO 8601, without a zone; undefined if no calendar has it. */
 export function isoSecond(seconds: number): string | undefined {
   const date = new Date(seconds * 1000);
-  return Number.isNaN(date.getTime()) ? undefined : date.toISOString().replace(/\.\d+Z$/, '');
+  return Number.isNaN(date.getTime()) ? undefined : date.toISOString().replace(/\.?0*Z$/, '');
 }
 
 /** The date of days since 1970; undefined if no calendar has it. */
