@@ -7,7 +7,8 @@ import { LEVELS } from './formats/contained-files.js';
 import type { DescribeContained } from './formats/contained-files.js';
 import { headingOf } from './formats/findings.js';
 import type { Findings } from './formats/findings.js';
-import { certainEncoding, legacyEncoding } from './formats/encoding.js';
+import { decoderOf } from './formats/code-pages.js';
+import { certainEncoding, guessedEncoding } from './formats/encoding.js';
 import type { Encoding } from './formats/encoding.js';
 import { describeGzip } from './formats/gzip.js';
 import { describeImage } from './formats/image.js';
@@ -96,8 +97,8 @@ async function* examine(
   if (type && isMedia(type.mime)) return yield* describeMedia(file, type);
   if (type?.mime.startsWith('image/')) return yield* describeImage(file, type.mime);
   const isText = !type || /^text\/|xml$|rtf$/.test(type.mime);
-  const legacy = isText ? legacyEncoding(head) : undefined;
-  if (legacy) return yield* describeAsText(file, legacy, head, limits, workspace, describe);
+  const guessed = isText ? await guessedEncoding(head) : undefined;
+  if (guessed) return yield* describeAsText(file, guessed, head, limits, workspace, describe);
   const read = await readMore(file);
   if (read) return yield* describeMore(file, read, limits, workspace);
   yield* describeBinary(file, type);
@@ -116,7 +117,7 @@ async function* describeAsText(
   workspace: Workspace,
   describe: DescribeContained,
 ): Findings {
-  const text = new TextDecoder(encoding.label).decode(head, { stream: true });
+  const text = decoderOf(encoding.label).decode(head, { stream: true });
   const kind = textKindOf(file, text);
   if (kind === 'svg') return yield* describeSvg(file, rootTagOfSvg(text.trimStart())!);
   const described = describeTextKind({ file, encoding, beginning: text.trimStart() }, limits, describe);

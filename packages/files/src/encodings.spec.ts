@@ -83,7 +83,7 @@ describe('The encoding of a text', () => {
   });
 
   it('is not the declared one if that is no encoding, or UTF-8 and the bytes are not', async () => {
-    const page = joined('<html><meta charset="cp850"><p>', Buffer.from([0xe9]));
+    const page = joined('<html><meta charset="none"><p>', Buffer.from([0xe9]));
     expect(await describedBy(handler, 'a.html', page)).toContain('not UTF-8, read as Windows-1252');
     expect(await describedBy(handler, 'a.txt', Buffer.from([0xe9]), 'text/plain; charset=utf-8')).toContain(
       'not UTF-8, read as Windows-1252',
@@ -123,7 +123,7 @@ describe('The encoding of a text', () => {
         'select * from a',
         'text of b.txt',
       ]),
-    ).toMatch(/`Погода` \|\n\n\(1 row[^]*Ïîãîäà/);
+    ).toMatch(/`Погода` \|\n\n\(1 row[^]*Погода[^]*is a guess/);
     const turnOf = (...parts: QueryPart[]) => ({ parts, text: '' }) as unknown as Turn;
     const context = {
       session: { id: 's', olderTurns: 0, file: async () => file.file },
@@ -135,7 +135,7 @@ describe('The encoding of a text', () => {
     };
     expect(await answerOf(handler, ['select * from a'], context)).toContain('`Погода`');
     expect(await handler.answerTo('encoding windows-1251', [other], contextOf())).toContain('Погода');
-    expect(await ask('encoding problems', other)).not.toContain('Погода');
+    expect(await ask('encoding problems', other)).not.toContain('as declared');
   });
 
   it('is UTF-8 if the text has U+FFFD itself, which is not counted as a fault', async () => {

@@ -1,4 +1,4 @@
-import { labelOf } from './formats/encoding.js';
+import { labelOf } from './formats/code-pages.js';
 
 /**
  * The requests that the text of a query may consist of. Key words may be in capitals. White space around is ignored.

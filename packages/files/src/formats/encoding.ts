@@ -1,17 +1,24 @@
-import { isUtf8 } from 'node:buffer';
+import { isAscii, isUtf8 } from 'node:buffer';
 import { bytesOf } from '../file-source.js';
 import type { FileSource } from '../file-source.js';
+import { code } from '../markdown.js';
+import { decoderOf, labelOf } from './code-pages.js';
+import type { Decoder } from './code-pages.js';
+import { likelyLabels, likelyLabelsOfNames } from './guess-encoding.js';
 
 /** A character encoding. */
 export interface Encoding {
-  /** Its label for `TextDecoder`. */
+  /** Its label for `decoderOf`. */
   label: string;
   /** Its name in answers. */
   name: string;
+  /** If it is a guess: the label of another one that it may be. */
+  other?: string;
 }
 
 const UTF_8: Encoding = { label: 'utf-8', name: 'UTF-8' };
-const LEGACY: Encoding = { label: 'windows-1252', name: 'not UTF-8, read as Windows-1252' };
+/** How Japanese begins in ISO-2022-JP, whose bytes are those of ASCII. */
+const ISO_2022_JP = /\x1b\$[@B]/;
 /** The bytes of U+FFFD, which also stands for bytes that cannot be decoded. */
 const REPLACEMENTS = new Map([
   ['utf-8', Buffer.from('efbfbd', 'hex')],
@@ -32,14 +39,21 @@ export function certainEncoding(mimeType: string, head: Uint8Array, whole: boole
   if (startsWith(head, 0xef, 0xbb, 0xbf)) return { label: 'utf-8', name: 'UTF-8 with a byte order mark' };
   if (startsWith(head, 0xff, 0xfe)) return { label: 'utf-16le', name: 'UTF-16, little-endian' };
   if (startsWith(head, 0xfe, 0xff)) return { label: 'utf-16be', name: 'UTF-16, big-endian' };
-  const [, charset] = /;\s*charset\s*=\s*"?([^\s";]+)/i.exec(mimeType) ?? [];
-  const label = labelOf(charset ?? charsetIn(head));
+  const charset = charsetOf(mimeType);
+  const label = labelOf(charset || charsetIn(head));
   // UTF-8 needs no declaration, and a page that says UTF-16 in single bytes is none.
-  if (label?.startsWith('utf-16') && charset !== undefined && !isUtf8(head)) return declared(label);
+  if (label?.startsWith('utf-16') && charset !== '' && !isUtf8(head)) return declared(label);
   if (head.includes(0)) return utf16WithoutMark(head);
   if (hasControls(head)) return undefined;
   if (label !== undefined && !label.startsWith('utf-')) return declared(label);
+  if (ISO_2022_JP.test(Buffer.from(head).toString('latin1')))
+    return { label: 'iso-2022-jp', name: 'ISO-2022-JP' };
   return isWellFormed(head, whole) ? UTF_8 : undefined;
+}
+
+/** The encoding that a type declares; empty if it declares none. */
+function charsetOf(mimeType: string): string {
+  return /;\s*charset\s*=\s*"?([^\s";]+)/i.exec(mimeType)?.[1] ?? '';
 }
 
 /** What HTML and XML say about their own encoding. */
@@ -49,15 +63,6 @@ function charsetIn(head: Uint8Array): string {
   const [, ofXml] = /^<\?xml\s[^>]{0,200}\bencoding\s*=\s*["']([^"'>]+)/.exec(text) ?? [];
   const [, ofHtml = ''] = /<meta\s[^>]{0,500}\bcharset\s*=\s*["']?\s*([^\s"'/>;]+)/i.exec(text) ?? [];
   return ofXml ?? ofHtml;
-}
-
-/** The name of an encoding for `TextDecoder`; undefined if it does not know it. */
-export function labelOf(charset: string): string | undefined {
-  try {
-    return new TextDecoder(charset).encoding;
-  } catch {
-    return undefined;
-  }
 }
 
 function declared(label: string): Encoding {
@@ -73,14 +78,48 @@ function isWellFormed(head: Uint8Array, whole: boolean): boolean {
   }
 }
 
-/** The most common legacy encoding, for bytes that are not Unicode but may be text; undefined for other bytes. */
-export function legacyEncoding(head: Uint8Array): Encoding | undefined {
-  return head.includes(0) || hasControls(head) ? undefined : LEGACY;
+/** A guess at the encoding of bytes that may be a text but are not Unicode; undefined if they are none. */
+export async function guessedEncoding(head: Uint8Array): Promise<Encoding | undefined> {
+  if (head.includes(0) || hasControls(head)) return undefined;
+  return isDamagedUtf8(head) ? UTF_8 : guessAt(head);
+}
+
+async function guessAt(bytes: Uint8Array): Promise<Encoding> {
+  const [label = 'windows-1252', other = 'windows-1250'] = await likelyLabels(bytes);
+  const name = label === 'windows-1252' ? 'Windows-1252' : label;
+  return { label, name: `not UTF-8, read as ${name}`, other };
+}
+
+/** The encoding of names of a ZIP archive that do not say what they are. @param mimeType of the archive; its `charset` comes first */
+export async function encodingOfNames(mimeType: string, names: Uint8Array[]): Promise<Encoding> {
+  const stated = labelOf(charsetOf(mimeType));
+  if (stated !== undefined) return declared(stated);
+  const [label = 'cp437', other = 'cp850'] = await likelyLabelsOfNames(names);
+  return { label, name: label, other };
+}
+
+/** Whether single bytes are wrong among many characters of UTF-8. In other encodings, bytes are hardly ever such characters. */
+function isDamagedUtf8(head: Uint8Array): boolean {
+  let characters = 0;
+  const rest = Buffer.from(head)
+    .toString('latin1')
+    .replace(/[\xc2-\xdf][\x80-\xbf]|[\xe0-\xef][\x80-\xbf]{2}|[\xf0-\xf4][\x80-\xbf]{3}/g, () => {
+      characters += 1;
+      return '';
+    });
+  return characters > 4 * (rest.match(/[\x80-\xff]/g)?.length ?? 0);
+}
+
+/** A sentence about an encoding that is a guess; none if it is certain. */
+export function guessNote({ label, other }: Encoding, what = 'a text is'): string[] {
+  if (other === undefined) return [];
+  const request = code(`encoding ${other}`);
+  return [`That ${what} ${label} is a guess: ${request}, for example, reads it as another encoding.`];
 }
 
 /**
- * The encoding of a text whose beginning is UTF-8: what comes later may show that it is the legacy encoding after all. It is, if
- * there are bytes outside of ASCII and none of them is UTF-8.
+ * The encoding of a text whose beginning is UTF-8: what comes later may show that it is another one after all. It is, if there are
+ * bytes outside of ASCII and none of them is UTF-8.
  *
  * @param chunks all bytes; not read if the beginning has shown the encoding for certain
  */
@@ -90,11 +129,18 @@ export async function exactEncoding(
 ): Promise<Encoding> {
   if (encoding.name !== 'UTF-8') return encoding;
   let undecodable = 0;
-  for await (const text of decode(chunks, encoding, (count) => (undecodable += count))) {
+  let sample: Uint8Array = new Uint8Array();
+  async function* sampled(): AsyncGenerator<Uint8Array> {
+    for await (const chunk of chunks) {
+      if (sample.length === 0 && !isAscii(chunk)) sample = chunk;
+      yield chunk;
+    }
+  }
+  for await (const text of decode(sampled(), encoding, (count) => (undecodable += count))) {
     // U+FFFD that no byte has caused is in the file itself.
     if (/[^\0-\x7f\ufffd]/.test(text) || (undecodable === 0 && text.includes('\ufffd'))) return encoding;
   }
-  return undecodable > 0 ? LEGACY : encoding;
+  return undecodable > 0 ? guessAt(sample) : encoding;
 }
 
 /**
@@ -107,7 +153,7 @@ export async function* decode(
   { label }: Encoding,
   onUndecodable: (count: number) => void = () => undefined,
 ): AsyncGenerator<string> {
-  const decoder = new TextDecoder(label);
+  const decoder = decoderOf(label);
   const own = REPLACEMENTS.get(label);
   let before: Uint8Array = new Uint8Array();
   for await (const chunk of chunks) {
@@ -128,11 +174,16 @@ function timesIn(bytes: Buffer, part: Buffer): number {
   return times;
 }
 
+/** The declared encoding of what is inside of a file: that of the file. */
+export function typeInside(mimeType: string): string {
+  return mimeType.replace(/^[^;]*/, '');
+}
+
 /** Decodes a part of a document, which is UTF-8 if it does not say what else it is. */
 export async function* decodeMarkup(chunks: AsyncIterable<Uint8Array>): AsyncGenerator<string> {
-  let decoder: InstanceType<typeof TextDecoder> | undefined;
+  let decoder: Decoder | undefined;
   for await (const chunk of chunks) {
-    decoder ??= new TextDecoder((certainEncoding('', chunk, false) ?? UTF_8).label);
+    decoder ??= decoderOf((certainEncoding('', chunk, false) ?? UTF_8).label);
     yield decoder.decode(chunk, { stream: true });
   }
   yield decoder?.decode() ?? '';

@@ -3,7 +3,7 @@ import type { FileSource } from '../file-source.js';
 import { code, count } from '../markdown.js';
 import { untilStopped } from '../reading-stopped.js';
 import { DocumentDigest } from './document-digest.js';
-import { exactEncoding, textOf } from './encoding.js';
+import { exactEncoding, guessNote, textOf } from './encoding.js';
 import type { Encoding } from './encoding.js';
 import { headingOf, titleFact } from './findings.js';
 import type { Findings } from './findings.js';
@@ -30,7 +30,7 @@ export async function* describeHtml(file: FileSource, likely: Encoding): Finding
     .filter((noun) => facts[`${noun}s`] > 0)
     .map((noun) => count(facts[`${noun}s`], noun));
   if (amounts.length > 0) sentences.push(`${amounts.join(', ')}.`);
-  sentences.push(`Encoding: ${encoding.name}.`);
+  sentences.push(`Encoding: ${encoding.name}.`, ...guessNote(encoding));
   yield `${headingOf('HTML page', file)}${digest.toMarkdown(sentences, !stopped)}`;
   if (stopped) throw stopped;
 }

@@ -5,7 +5,8 @@ import { untilStopped } from '../reading-stopped.js';
 import { UnreadableFile } from '../unreadable-file.js';
 import { headingOf } from './findings.js';
 import type { Findings } from './findings.js';
-import { decode } from './encoding.js';
+import { decoderOf } from './code-pages.js';
+import { decode, exactEncoding, guessNote } from './encoding.js';
 import type { Encoding } from './encoding.js';
 import { typeOf } from './value-shape.js';
 import { JsonShape } from './json-shape.js';
@@ -17,10 +18,12 @@ const TOKENS = '{}[]:,vvvsv';
 const VALUE = '{[sv';
 
 /** Describes JSON, or several JSON values one after another (NDJSON), reading it token by token. */
-export async function* describeJson(file: FileSource, encoding: Encoding): Findings {
+export async function* describeJson(file: FileSource, likely: Encoding): Findings {
+  let encoding = likely;
   const shape = new JsonShape();
   let fault: string | undefined;
   const stopped = await untilStopped(async () => {
+    encoding = await exactEncoding(bytesOf(file), likely);
     fault = await readShape(utf8Of(bytesOf(file), encoding), shape);
   });
   const hasBegun = shape.started;
@@ -28,11 +31,12 @@ export async function* describeJson(file: FileSource, encoding: Encoding): Findi
   shape.closeAll();
   if (fault !== undefined && shape.values === 0 && !hasBegun) {
     const beginning = await file.read(0, Math.min(file.size, 1000));
-    const text = new TextDecoder(encoding.label).decode(beginning);
+    const text = decoderOf(encoding.label).decode(beginning);
     throw new UnreadableFile(`This is not JSON: ${fault}. It begins so:\n\n${opening(text, false)}`);
   }
   const several = shape.values > 1;
   const facts = [
+    ...guessNote(encoding),
     several
       ? `${stopped ? 'At least ' : ''}${count(shape.values, 'value')}, one after another; together they have this shape:`
       : 'Its shape:',

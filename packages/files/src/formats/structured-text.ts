@@ -1,7 +1,8 @@
+import { bytesOf } from '../file-source.js';
 import type { FileSource } from '../file-source.js';
 import { block, bytes, plain } from '../markdown.js';
 import { UnreadableFile } from '../unreadable-file.js';
-import { textOf } from './encoding.js';
+import { exactEncoding, textOf } from './encoding.js';
 import type { Encoding } from './encoding.js';
 import type { Findings } from './findings.js';
 import { shapeOf } from './value-shape.js';
@@ -26,7 +27,7 @@ export async function* describeStructured(
     return;
   }
   let text = '';
-  for await (const piece of textOf(file, encoding)) text += piece;
+  for await (const piece of textOf(file, await exactEncoding(bytesOf(file), encoding))) text += piece;
   const values = language === 'YAML' ? await yamlValues(text) : await tomlValues(text);
   if (values.length === 0) return;
   const several =

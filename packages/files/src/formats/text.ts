@@ -5,7 +5,7 @@ import { count, opening } from '../markdown.js';
 import { untilStopped } from '../reading-stopped.js';
 import { headingOf } from './findings.js';
 import type { Findings } from './findings.js';
-import { decode, exactEncoding } from './encoding.js';
+import { decode, exactEncoding, guessNote } from './encoding.js';
 import type { Encoding } from './encoding.js';
 import { languageOf } from './languages.js';
 
@@ -77,6 +77,7 @@ export async function* describeTextFile(file: FileSource, likely: Encoding): Fin
   });
   const language = languageOf(file.name);
   const facts = [`${stopped ? 'At least ' : ''}${tally.toString()}.`, `Encoding: ${encoding.name}.`];
+  facts.push(...guessNote(encoding));
   if (undecodable > 0) facts.push(`${count(undecodable, 'character')} could not be decoded.`);
   const heading = headingOf(language ? `${language.name} file` : 'Text file', file);
   const isWhole = beginning.length < SLICE && !stopped;

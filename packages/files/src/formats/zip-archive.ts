@@ -7,10 +7,14 @@ import type { FilesLimits } from '../files-limits.js';
 import { bytes, code } from '../markdown.js';
 import { ReadingStopped, unpackedTooMuch } from '../reading-stopped.js';
 import { UnreadableFile } from '../unreadable-file.js';
+import { decoderOf } from './code-pages.js';
+import { encodingOfNames, guessNote } from './encoding.js';
 import { ReadAhead } from './read-ahead.js';
 
 /** The flag of an entry whose name is UTF-8. */
 const UTF_8 = 0x800;
+/** The field of an entry that has its name in Unicode. */
+const UNICODE_PATH = 0x7075;
 
 /** One entry of a ZIP file, as its directory states. */
 export interface ZipEntry {
@@ -28,6 +32,8 @@ export class ZipArchive {
   readonly entries: ZipEntry[] = [];
   /** What ended the reading of the directory before its end. */
   stopped: ReadingStopped | undefined;
+  /** Sentences about what is guessed. */
+  readonly notes: string[] = [];
   readonly #found = new Map<string, Entry>();
   /** Office compares the names of parts without case (ECMA-376 part 2, 6.2.2.3), and some programs write `\\` for `/`. */
   readonly #folded = new Map<string, Entry>();
@@ -125,23 +131,37 @@ export class ZipArchive {
   }
 
   async #readDirectory(): Promise<void> {
-    const { getFileNameLowLevel } = (await import('yauzl')).default;
+    const found: Entry[] = [];
     try {
-      for await (const entry of this.zip.eachEntry()) {
-        // Many programs write names in UTF-8 without the flag for it. Other names are hardly ever valid UTF-8.
-        const flags = entry.generalPurposeBitFlag | (isUtf8(entry.fileNameRaw) ? UTF_8 : 0);
-        this.#add(entry, getFileNameLowLevel(flags, entry.fileNameRaw, entry.extraFields, false));
-        if (this.entries.length >= this.limits.entries) break;
-      }
+      for await (const entry of this.zip.eachEntry()) if (found.push(entry) >= this.limits.entries) break;
     } catch (error) {
       if (!(error instanceof ReadingStopped)) throw error;
       this.stopped = error;
     }
+    await this.#addAll(found);
     const { length } = this.entries;
     if (length < this.zip.entryCount) {
       const why = this.stopped?.why ?? 'no more are read of one archive';
       const where = `after ${length.toLocaleString('en-US')} of ${this.zip.entryCount.toLocaleString('en-US')} entries`;
       this.stopped = new ReadingStopped(where, why);
+    }
+  }
+
+  async #addAll(found: Entry[]): Promise<void> {
+    const { getFileNameLowLevel } = (await import('yauzl')).default;
+    const others = found.filter((entry) => !hasUnicodeName(entry)).map(({ fileNameRaw }) => fileNameRaw);
+    const encoding = await encodingOfNames(this.file.mimeType, others);
+    if (others.length > 0) this.notes.push(...guessNote(encoding, 'names of entries are'));
+    const decoder = decoderOf(encoding.label);
+    for (const entry of found) {
+      const { fileNameRaw, extraFields, generalPurposeBitFlag } = entry;
+      // Many programs write names in UTF-8 without the flag for it.
+      const flags = generalPurposeBitFlag | UTF_8;
+      const isUnicode = hasUnicodeName(entry);
+      this.#add(
+        entry,
+        isUnicode ? getFileNameLowLevel(flags, fileNameRaw, extraFields, false) : decoder.decode(fileNameRaw),
+      );
     }
   }
 
@@ -156,6 +176,12 @@ export class ZipArchive {
     this.#found.set(name, entry);
     this.#folded.set(folded(name), entry);
   }
+}
+
+/** Other names are hardly ever valid UTF-8. */
+function hasUnicodeName({ fileNameRaw, extraFields, generalPurposeBitFlag }: Entry): boolean {
+  const isStated = (generalPurposeBitFlag & UTF_8) > 0 || extraFields.some(({ id }) => id === UNICODE_PATH);
+  return isStated || isUtf8(fileNameRaw);
 }
 
 function folded(name: string): string {

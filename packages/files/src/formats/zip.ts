@@ -39,7 +39,7 @@ export async function* describeZip(
     return yield `${headingOf('Excel binary workbook (XLSB)', file)}${NOT_READ} Save it as XLSX.`;
   }
   const body = describeArchive(zip.entries, { more: zip.stopped !== undefined, packed: file.size });
-  yield `${headingOf('ZIP archive', file)}${body}`;
+  yield [`${headingOf('ZIP archive', file)}${body}`, ...zip.notes].join('\n\n');
   if (zip.stopped) throw zip.stopped;
   const contained = new ContainedFiles(file, describe);
   for (const { name, kind, encrypted } of zip.entries) {

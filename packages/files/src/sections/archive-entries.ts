@@ -3,7 +3,8 @@ import { bytesOf, headOf } from '../file-source.js';
 import type { FileSource } from '../file-source.js';
 import { fileTypeOf } from '../file-type.js';
 import type { FilesLimits } from '../files-limits.js';
-import { certainEncoding, legacyEncoding } from '../formats/encoding.js';
+import { decoderOf } from '../formats/code-pages.js';
+import { certainEncoding, guessedEncoding, typeInside } from '../formats/encoding.js';
 import { gunzipped, headOfGzip } from '../formats/gzip.js';
 import { readMail } from '../formats/mail.js';
 import { officeDocumentOf } from '../formats/relationships.js';
@@ -41,15 +42,15 @@ export async function archiveFiles(
     const isTar = (await fileTypeOf(await headOfGzip(file, limits)))?.mime === 'application/x-tar';
     return isTar ? tarFiles(gunzipped(file, limits), file, limits) : undefined;
   }
-  if (isMail(file, head)) return filesOfMail(file, limits);
+  if (await isMail(file, head)) return filesOfMail(file, limits);
   const isTar = (await fileTypeOf(head))?.mime === 'application/x-tar';
   return isTar ? tarFiles(bytesOf(file), file, limits) : undefined;
 }
 
 /** Whether a file is an e-mail. @param head how it begins */
-export function isMail(file: FileSource, head: Uint8Array): boolean {
-  const encoding = certainEncoding(file.mimeType, head, false) ?? legacyEncoding(head);
-  const text = encoding && new TextDecoder(encoding.label).decode(head, { stream: true });
+export async function isMail(file: FileSource, head: Uint8Array): Promise<boolean> {
+  const encoding = certainEncoding(file.mimeType, head, false) ?? (await guessedEncoding(head));
+  const text = encoding && decoderOf(encoding.label).decode(head, { stream: true });
   return text !== undefined && kindOfText(file, text.trimStart()) === 'e-mail';
 }
 
@@ -111,5 +112,10 @@ async function unpack(
     if (size > largest) throw new UnreadableFile(`Only entries up to ${bytes(largest)} are opened here.`);
     parts.push(chunk);
   }
-  return new MemoryFile(name.slice(name.lastIndexOf('/') + 1), Buffer.concat(parts), file);
+  return new MemoryFile(
+    name.slice(name.lastIndexOf('/') + 1),
+    Buffer.concat(parts),
+    file,
+    typeInside(file.mimeType),
+  );
 }

@@ -44,7 +44,8 @@ export async function bestSentences(
   if (asked.length === 0) return undefined;
   const candidates: Candidate[] = [];
   const finder = new WordFinder(asked);
-  for (const file of files) await collect(file, limits, finder, candidates);
+  const notes = new Set<string>();
+  for (const file of files) await collect(file, limits, finder, candidates, notes);
   if (candidates.length === 0) return undefined;
   const times = asked.map((_, at) => candidates.filter(({ found }) => found.has(at)).length);
   const weight = (at: number) => Math.log(1 + candidates.length / times[at]!);
@@ -61,7 +62,7 @@ export async function bestSentences(
   const [rarest] = [...best.found].toSorted(([a], [b]) => weight(b) - weight(a));
   const heading = shown.length === 1 ? 'This sentence has' : 'These sentences have';
   return {
-    text: `${heading} words of the question:\n\n${shown.join('\n')}`,
+    text: [`${heading} words of the question:`, shown.join('\n'), ...notes].join('\n\n'),
     best,
     word: rarest![1].word,
     words: best.found.size,
@@ -73,9 +74,10 @@ async function collect(
   limits: FilesLimits,
   finder: WordFinder,
   candidates: Candidate[],
+  notes: Set<string>,
 ): Promise<void> {
   try {
-    for await (const sentence of sentencesOf(file, limits)) {
+    for await (const sentence of sentencesOf(file, limits, notes)) {
       if (candidates.length >= RANKED) return;
       const found = finder.in(sentence.text);
       if (found.size > 0) candidates.push({ ...sentence, file, found });

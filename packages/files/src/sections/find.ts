@@ -59,8 +59,9 @@ async function candidatesIn(
   const notes: string[] = [];
   for (const file of files) {
     let length = 0;
+    const said = new Set<string>();
     try {
-      for await (const { place, text } of passagesOf(file, limits)) {
+      for await (const { place, text } of passagesOf(file, limits, said)) {
         length += text.length;
         const lower = text.toLowerCase();
         const found = terms.filter((term) => lower.includes(term)).length;
@@ -68,12 +69,12 @@ async function candidatesIn(
         if (found > 0 && kept.length < RANKED) kept.push({ file: file.name, place, text });
         if (withAll.length >= RANKED) break;
       }
-      if (length > MOST)
-        notes.push(`${code(file.name)}: only the first ${count(MOST, 'character')} were read.`);
+      if (length > MOST) said.add(`only the first ${count(MOST, 'character')} were read.`);
     } catch (error) {
       if (!(error instanceof UnreadableFile || error instanceof ReadingStopped)) throw error;
-      notes.push(`${code(file.name)}: ${error.message}`);
+      said.add(error.message);
     }
+    for (const note of said) notes.push(`${code(file.name)}: ${note}`);
   }
   const isCut = withAll.length >= RANKED || withSome.length >= RANKED;
   const candidates = [...withAll, ...withSome].slice(0, RANKED).map((each, id) => ({ id, ...each }));

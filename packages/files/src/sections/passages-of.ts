@@ -2,7 +2,16 @@ import { bytesOf, headOf } from '../file-source.js';
 import type { FileSource } from '../file-source.js';
 import type { FilesLimits } from '../files-limits.js';
 import { LEVELS } from '../formats/contained-files.js';
-import { certainEncoding, decode, decodeMarkup, exactEncoding, legacyEncoding } from '../formats/encoding.js';
+import { decoderOf } from '../formats/code-pages.js';
+import {
+  certainEncoding,
+  decode,
+  decodeMarkup,
+  exactEncoding,
+  guessNote,
+  guessedEncoding,
+  typeInside,
+} from '../formats/encoding.js';
 import { documentsOf } from '../formats/epub.js';
 import { gunzipped, headOfGzip } from '../formats/gzip.js';
 import { extensionOf } from '../formats/languages.js';
@@ -32,11 +41,17 @@ export const MOST = 16 * 1024 * 1024;
 /**
  * The text of a file with its places, in order; nothing if it has no text. Reading ends after 16 Mi characters.
  *
+ * @param notes gets sentences about how it is read
  * @throws {UnreadableFile} if it is broken or encrypted
  */
-export async function* passagesOf(file: FileSource, limits: FilesLimits, level = 1): Passages {
+export async function* passagesOf(
+  file: FileSource,
+  limits: FilesLimits,
+  notes: Set<string> = new Set(),
+  level = 1,
+): Passages {
   let length = 0;
-  for await (const passage of allOf(file, limits, level)) {
+  for await (const passage of allOf(file, limits, notes, level)) {
     if (passage.text.trim() === '') continue;
     for (const text of piecesOf(passage.text)) yield { ...passage, text };
     length += passage.text.length;
@@ -56,13 +71,13 @@ function* piecesOf(text: string): Generator<string> {
   yield text.slice(start);
 }
 
-async function* allOf(file: FileSource, limits: FilesLimits, level: number): Passages {
+async function* allOf(file: FileSource, limits: FilesLimits, notes: Set<string>, level: number): Passages {
   const head = await headOf(file);
-  const isMessage = isMail(file, head);
+  const isMessage = await isMail(file, head);
   if (isMessage) yield* passagesOfMail(file, limits);
   const archive = await archiveFiles(file, limits);
   for await (const { name, open } of archive ?? []) {
-    for (const { place, ...passage } of await passagesOfEntry(open, limits, level + 1)) {
+    for (const { place, ...passage } of await passagesOfEntry(open, limits, notes, level + 1)) {
       const entry = place.entry === undefined ? name : `${name}/${place.entry}`;
       yield { ...passage, place: { ...place, entry } };
     }
@@ -76,9 +91,11 @@ async function* allOf(file: FileSource, limits: FilesLimits, level: number): Pas
   const signature = Buffer.from(head.subarray(0, 4)).toString('latin1');
   if (signature === 'PK\x03\x04') return yield* passagesOfOffice(await ZipArchive.open(file, limits));
   const isGzip = signature.startsWith('\x1f\x8b');
-  const label = isGzip ? { name: file.name.replace(/\.gz$/i, ''), mimeType: '' } : file;
+  const label = isGzip
+    ? { name: file.name.replace(/\.gz$/i, ''), mimeType: typeInside(file.mimeType) }
+    : file;
   const chunks = () => (isGzip ? gunzipped(file, limits) : bytesOf(file));
-  yield* passagesOfText(label, isGzip ? await headOfGzip(file, limits) : head, chunks);
+  yield* passagesOfText(label, isGzip ? await headOfGzip(file, limits) : head, chunks, notes);
 }
 
 /**
@@ -88,13 +105,14 @@ async function* allOf(file: FileSource, limits: FilesLimits, level: number): Pas
 async function passagesOfEntry(
   open: () => Promise<FileSource>,
   limits: FilesLimits,
+  notes: Set<string>,
   level: number,
 ): Promise<Passage[]> {
   try {
     const entry = await open();
-    const isOpened = level <= LEVELS && isMail(entry, await headOf(entry));
+    const isOpened = level <= LEVELS && (await isMail(entry, await headOf(entry)));
     if (!isOpened && (await archiveFiles(entry, limits))) return [];
-    return await collect(passagesOf(entry, limits, level));
+    return await collect(passagesOf(entry, limits, notes, level));
   } catch (error) {
     if (error instanceof UnreadableFile) return [];
     throw error;
@@ -152,10 +170,11 @@ async function* passagesOfText(
   label: { name: string; mimeType: string },
   head: Uint8Array,
   chunks: () => AsyncGenerator<Uint8Array>,
+  notes: Set<string>,
 ): Passages {
-  const likely = certainEncoding(label.mimeType, head, false) ?? legacyEncoding(head);
+  const likely = certainEncoding(label.mimeType, head, false) ?? (await guessedEncoding(head));
   if (!likely) return;
-  const beginning = new TextDecoder(likely.label).decode(head, { stream: true }).trimStart();
+  const beginning = decoderOf(likely.label).decode(head, { stream: true }).trimStart();
   const kind = kindOfText(label, beginning);
   if (kind === 'RTF') {
     const sink = new PassageSink();
@@ -165,6 +184,7 @@ async function* passagesOfText(
     return yield* sink.take();
   }
   const encoding = await exactEncoding(chunks(), likely);
+  for (const note of guessNote(encoding)) notes.add(note);
   if (kind === 'HTML') {
     const sink = new PassageSink({ line: 1 });
     return yield* passagesFrom(chunks(), sink, (all) =>

@@ -26,13 +26,18 @@ const SEGMENTER = new Intl.Segmenter('en', { granularity: 'sentence' });
  * The sentences of a text, a document or slides. Lines that belong together are joined: a text has its line breaks
  * where the page ends. Nothing for a file that consists of rows.
  *
+ * @param notes gets sentences about how it is read
  * @throws {UnreadableFile} if it is broken or encrypted
  */
-export async function* sentencesOf(file: FileSource, limits: FilesLimits): AsyncGenerator<Sentence> {
+export async function* sentencesOf(
+  file: FileSource,
+  limits: FilesLimits,
+  notes: Set<string>,
+): AsyncGenerator<Sentence> {
   let lines: Passage[] = [];
   let length = 0;
   let longest = 0;
-  for await (const line of passagesOf(file, limits)) {
+  for await (const line of passagesOf(file, limits, notes)) {
     file.checkTime();
     if (line.place.row !== undefined) continue;
     longest = Math.max(longest, Math.min(line.text.length, FULL_LINE));

@@ -126,7 +126,7 @@ async function showOutline(file: FileSource, limits: FilesLimits): Promise<strin
   if (entries) {
     const names: string[] = [];
     for await (const { name } of entries) if (names.push(name) > LISTED) break;
-    return lines(names.map((name) => `- entry ${code(name)}`));
+    return [lines(names.map((name) => `- entry ${code(name)}`)), ...(zip?.notes ?? [])].join('\n\n');
   }
   const titles: string[] = [];
   for await (const { text, level } of passagesOf(file, limits)) {
@@ -150,16 +150,17 @@ async function outlineOf(pages: Pages): Promise<string> {
 
 async function showText(file: FileSource, limits: FilesLimits): Promise<string | undefined> {
   const parts: string[] = [];
+  const notes = new Set<string>();
   let length = 0;
-  for await (const { text, place } of passagesOf(file, limits)) {
+  for await (const { text, place } of passagesOf(file, limits, notes)) {
     const line = place.aside === undefined ? text : `[${place.aside}] ${text}`;
     parts.push(line);
     length += line.length + 1;
     if (length > SHOWN_TEXT) break;
   }
   if (parts.length === 0) return undefined;
-  const cut = length > SHOWN_TEXT ? '\n\n(The beginning only.)' : '';
-  return `${block(parts.join('\n').slice(0, SHOWN_TEXT))}${cut}`;
+  const said = length > SHOWN_TEXT ? ['(The beginning only.)', ...notes] : [...notes];
+  return [block(parts.join('\n').slice(0, SHOWN_TEXT)), ...said].join('\n\n');
 }
 
 async function sheetsOfFile(file: FileSource, limits: FilesLimits): Promise<TextSheet[] | undefined> {

@@ -1,5 +1,5 @@
 import { truncate } from 'node:fs/promises';
-import { decode, exactEncoding } from '../formats/encoding.js';
+import { decode, exactEncoding, guessNote } from '../formats/encoding.js';
 import type { Encoding } from '../formats/encoding.js';
 import { count } from '../markdown.js';
 import { dialectOf, regularRows, withoutEscapes, withoutLines } from './dialect.js';
@@ -68,13 +68,13 @@ async function smallChunks(chunks: AsyncIterable<Uint8Array>): Promise<Uint8Arra
 function smallTable(whole: string, text: NormalText, encoding: Encoding): SmallTable | undefined {
   const { delimiter, quote, width, note } = text.dialect!;
   const rows = quote === "'" ? undefined : regularRows(whole, delimiter, width);
-  const notes = note === undefined ? [] : [note];
+  const notes = [...guessNote(encoding), ...(note === undefined ? [] : [note])];
   return rows && SmallTable.of(rows, width, undefined, [...notes, ...text.notes()], { delimiter, encoding });
 }
 
 async function finish(path: string, text: NormalText, encoding: Encoding): Promise<DelimitedTable> {
   const { delimiter, quote, skipped, width, note } = text.dialect!;
-  const notes = note === undefined ? [] : [note];
+  const notes = [...guessNote(encoding), ...(note === undefined ? [] : [note])];
   const open = text.quotes!.openLine;
   if (open !== undefined) {
     await truncate(path, text.lastRow);

@@ -14,27 +14,33 @@ const LINES = /^\s*\{[^\n]*\}\r?\n\s*\{/;
  *
  * @param chunks gives the JSON as UTF-8, from its beginning each time that it is called
  * @param beginning how it begins
+ * @param notes sentences about how it is read
  */
 export async function jsonTables(
   chunks: () => AsyncIterable<Uint8Array>,
   beginning: string,
+  notes: string[],
 ): Promise<TableSource[]> {
-  if (ARRAY.test(beginning)) return [jsonSource(() => linesOfArray(chunks()))];
-  if (LINES.test(beginning)) return [jsonSource(chunks)];
+  if (ARRAY.test(beginning)) return [jsonSource(() => linesOfArray(chunks()), notes)];
+  if (LINES.test(beginning)) return [jsonSource(chunks, notes)];
   const shape = new JsonShape();
   await readShape(chunks(), shape);
   shape.closeAll();
-  if (shape.values > 1) return shape.objects === shape.values ? [jsonSource(chunks)] : [];
-  return shape.tables.map((table) => jsonSource(chunks, table));
+  if (shape.values > 1) return shape.objects === shape.values ? [jsonSource(chunks, notes)] : [];
+  return shape.tables.map((table) => jsonSource(chunks, notes, table));
 }
 
-function jsonSource(chunks: () => AsyncIterable<Uint8Array>, table?: JsonTable): TableSource {
+function jsonSource(
+  chunks: () => AsyncIterable<Uint8Array>,
+  notes: string[],
+  table?: JsonTable,
+): TableSource {
   return {
     sheet: table && table.path.length > 0 ? table.path.join('.') : undefined,
     ...(table && table.end === undefined && { fault: 'cannot be read: its JSON is broken or cut off' }),
     async write(workspace) {
       const part = table ? linesOfArray(partOf(chunks(), table)) : chunks();
-      return { format: 'json', path: await workspace.write(part), notes: [] };
+      return { format: 'json', path: await workspace.write(part), notes };
     },
   };
 }

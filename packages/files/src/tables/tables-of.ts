@@ -1,7 +1,14 @@
 import { bytesOf, headOf } from '../file-source.js';
 import type { FileSource } from '../file-source.js';
 import type { FilesLimits } from '../files-limits.js';
-import { certainEncoding, legacyEncoding } from '../formats/encoding.js';
+import { decoderOf } from '../formats/code-pages.js';
+import {
+  certainEncoding,
+  exactEncoding,
+  guessNote,
+  guessedEncoding,
+  typeInside,
+} from '../formats/encoding.js';
 import { gunzipped, headOfGzip } from '../formats/gzip.js';
 import { utf8Of } from '../formats/json.js';
 import { extensionOf } from '../formats/languages.js';
@@ -31,7 +38,7 @@ export async function tablesOf(
     return workbookTables(await ZipArchive.open(file, limits));
   }
   if (signature.startsWith('\x1f\x8b')) {
-    const inner = { name: file.name.replace(/\.gz$/i, ''), mimeType: '' };
+    const inner = { name: file.name.replace(/\.gz$/i, ''), mimeType: typeInside(file.mimeType) };
     return textTables(inner, await headOfGzip(file, limits), false, () => gunzipped(file, limits));
   }
   const tables = await textTables(file, head, head.length === file.size, () => bytesOf(file));
@@ -44,14 +51,16 @@ async function textTables(
   isWhole: boolean,
   chunks: () => AsyncIterable<Uint8Array>,
 ): Promise<TableSource[]> {
-  const encoding = certainEncoding(label.mimeType, head, isWhole) ?? legacyEncoding(head);
+  const encoding = certainEncoding(label.mimeType, head, isWhole) ?? (await guessedEncoding(head));
   if (!encoding) return [];
-  const text = new TextDecoder(encoding.label).decode(head, { stream: !isWhole });
+  const text = decoderOf(encoding.label).decode(head, { stream: !isWhole });
   const kind = textKindOf(label, text);
   if (kind === 'table') {
     return [delimitedSource(chunks, encoding, extensionOf(label.name) === 'tsv' ? '\t' : ',')];
   }
-  return kind === 'json' ? jsonTables(() => utf8Of(chunks(), encoding), text) : [];
+  if (kind !== 'json') return [];
+  const exact = await exactEncoding(chunks(), encoding);
+  return jsonTables(() => utf8Of(chunks(), exact), text, guessNote(exact));
 }
 
 function parquetSource(file: FileSource): TableSource {
