@@ -93,6 +93,12 @@ describe('The encoding of a text', () => {
     );
   });
 
+  it('of an RTF file is the one that it states, with quotation marks and code pages of DOS', async () => {
+    const rtf = (page: string, text: string) => filePart('a.rtf', `{\\rtf1\\ansi\\ansicpg${page} ${text}}`);
+    expect(await ask('text', rtf('1252', "\\'93yes\\'94 for 5 \\'80"))).toContain('“yes” for 5 €');
+    expect(await ask('text', rtf('850', "gr\\'81n"))).toContain('grün');
+  });
+
   it('of documents in an e-book is obeyed as well', async () => {
     const book = zipOf([
       ['mimetype', Buffer.from('application/epub+zip')],

@@ -3,6 +3,8 @@ import type { FileSource } from '../file-source.js';
 import { code } from '../markdown.js';
 import { untilStopped } from '../reading-stopped.js';
 import { UnreadableFile } from '../unreadable-file.js';
+import { decoderOf, labelOf } from './code-pages.js';
+import type { Decoder } from './code-pages.js';
 import { DocumentDigest } from './document-digest.js';
 import { headingOf, titleFact } from './findings.js';
 import type { Findings } from './findings.js';
@@ -37,9 +39,8 @@ const CHARACTERS = new Map([
   ['~', '\u00a0'],
   ['_', '-'],
 ]);
-/** Names of `TextDecoder` for code pages that are not called `windows-` and their number. */
+/** Names of encodings for code pages that are not called `windows-` or `cp` and their number. */
 const CODE_PAGES: Record<number, string> = {
-  866: 'ibm866',
   932: 'shift_jis',
   936: 'gbk',
   949: 'euc-kr',
@@ -91,7 +92,7 @@ export async function* describeRtf(file: FileSource): Findings {
 export class RtfReader implements RtfListener {
   readonly properties: Record<Target, string> = { title: '', author: '', commenter: '' };
   readonly #groups: Group[] = [{ target: 'text', substitutes: 1, aside: undefined }];
-  #decoder = new TextDecoder('windows-1252');
+  #decoder = decoderOf('windows-1252');
   #bytes: number[] = [];
   /** Characters that are left out, because a Unicode character has said what they stand for. */
   #left = 0;
@@ -145,7 +146,7 @@ export class RtfReader implements RtfListener {
     }
     if (this.#isFirst) this.#enter(word);
     this.#isFirst = false;
-    if (word === 'ansicpg') this.#decoder = decoderOf(parameter ?? 1252);
+    if (word === 'ansicpg') this.#decoder = decoderFor(parameter ?? 1252);
     else if (word === 'uc') this.#group.substitutes = Math.min(parameter ?? 1, 10);
     else if (word === 'u' && parameter !== undefined) this.#unicode(parameter);
     else if (CHARACTERS.has(word)) this.#add(CHARACTERS.get(word)!);
@@ -241,10 +242,7 @@ export class RtfReader implements RtfListener {
   }
 }
 
-function decoderOf(codePage: number): InstanceType<typeof TextDecoder> {
-  try {
-    return new TextDecoder(CODE_PAGES[codePage] ?? `windows-${codePage}`);
-  } catch {
-    return new TextDecoder('windows-1252');
-  }
+function decoderFor(codePage: number): Decoder {
+  const label = labelOf(CODE_PAGES[codePage] ?? `windows-${codePage}`) ?? labelOf(`cp${codePage}`);
+  return decoderOf(label ?? 'windows-1252');
 }

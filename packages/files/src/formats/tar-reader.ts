@@ -1,5 +1,6 @@
 import { UnreadableFile } from '../unreadable-file.js';
 import { ByteQueue } from './byte-queue.js';
+import { decoderOf } from './code-pages.js';
 
 /** One entry of a tar archive. */
 export interface TarEntry {
@@ -196,7 +197,7 @@ function textOf(bytes: Uint8Array): string {
   try {
     return new TextDecoder('utf-8', { fatal: true }).decode(text);
   } catch {
-    return new TextDecoder('windows-1252').decode(text);
+    return decoderOf('windows-1252').decode(text);
   }
 }
 
