@@ -5,7 +5,7 @@ import type { FilesLimits } from '../files-limits.js';
 import type { Encoding } from '../formats/encoding.js';
 import { headingOf } from '../formats/findings.js';
 import type { Findings } from '../formats/findings.js';
-import { extensionOf } from '../formats/languages.js';
+import { preferredDelimiter } from '../formats/text-kind.js';
 import { code, count } from '../markdown.js';
 import { UnreadableFile } from '../unreadable-file.js';
 import { databaseTables } from './database-tables.js';
@@ -39,8 +39,7 @@ export async function* describeDelimited(
   limits: FilesLimits,
   workspace: Workspace,
 ): Findings {
-  const preferred = extensionOf(file.name) === 'tsv' ? '\t' : ',';
-  const source = delimitedSource(() => bytesOf(file), encoding, preferred);
+  const source = delimitedSource(() => bytesOf(file), encoding, preferredDelimiter(file.name));
   const small = await source.small();
   const written = small ? undefined : await source.write(workspace);
   const { delimiter } = small?.text ?? written!;

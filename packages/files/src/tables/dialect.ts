@@ -140,6 +140,8 @@ function cellAt(text: string, start: number, delimiter: string): { cell: string;
 }
 
 function bestDelimiter(text: string, preferred: string): string {
+  // A text with commas between thousands has regular commas as well.
+  if (preferred === '\t' && regularity(splitRows(text, '\t', ROWS)) >= 1) return '\t';
   let best = { delimiter: preferred, score: 0 };
   for (const delimiter of DELIMITERS) {
     const score = regularity(splitRows(text, delimiter, ROWS));

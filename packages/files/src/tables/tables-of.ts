@@ -11,8 +11,7 @@ import {
 } from '../formats/encoding.js';
 import { gunzipped, headOfGzip } from '../formats/gzip.js';
 import { utf8Of } from '../formats/json.js';
-import { extensionOf } from '../formats/languages.js';
-import { textKindOf } from '../formats/text-kind.js';
+import { preferredDelimiter, textKindOf } from '../formats/text-kind.js';
 import { ZipArchive } from '../formats/zip-archive.js';
 import { databaseTables } from './database-tables.js';
 import { delimitedSource } from './delimited-text.js';
@@ -56,7 +55,7 @@ async function textTables(
   const text = decoderOf(encoding.label).decode(head, { stream: !isWhole });
   const kind = textKindOf(label, text);
   if (kind === 'table') {
-    return [delimitedSource(chunks, encoding, extensionOf(label.name) === 'tsv' ? '\t' : ',')];
+    return [delimitedSource(chunks, encoding, preferredDelimiter(label.name))];
   }
   if (kind !== 'json') return [];
   const exact = await exactEncoding(chunks(), encoding);

@@ -1,0 +1,43 @@
+import { describedBy } from '../../../test/support/described-file.js';
+import { answerOf, filePart } from '../../../test/support/files-agent.js';
+import { FilesHandler } from './index.js';
+
+describe('A text file whose kind its text shows', () => {
+  let handler: FilesHandler;
+
+  beforeAll(() => {
+    handler = new FilesHandler();
+  });
+
+  afterAll(() => handler.onApplicationShutdown());
+
+  const TABS = 'Name\tCity\tAmount\r\nEva\tKöln\t1,5\r\n"A ""b""\tc"\tOslo\t2,5\r\n';
+
+  it.each([
+    ['UTF-16 with a byte order mark, as Excel writes it', Buffer.from(`\ufeff${TABS}`, 'utf16le')],
+    ['UTF-8', Buffer.from(TABS)],
+    ['one byte for a character', Buffer.from(TABS, 'latin1')],
+  ])('is a table if all lines have the same number of tabs: %s', async (_encoding, content) => {
+    expect(await describedBy(handler, 'a.txt', content)).toMatch(/\*\*TSV table\*\*[^]*2 rows of 3 columns/);
+    const file = filePart('a.txt', content);
+    const answer = await answerOf(handler, [
+      file,
+      'select "Name", "City", sum("Amount") as n from a group by all',
+    ]);
+    expect(answer).toContain('| `Eva` | `Köln` | 1.5 |');
+    expect(answer).toContain('| `A "b"\tc`'.replace('\t', ' '));
+  });
+
+  it('has tabs between columns although the commas in its numbers are regular as well', async () => {
+    const file = filePart('a.txt', 'one\ttwo\n1,234,567\t2\n1,234,568\t3\n');
+    expect(await answerOf(handler, [file, 'select sum(one) as n from a'])).toContain('2469135');
+  });
+
+  it.each([
+    ['lines of different numbers of tabs', 'a\tb\nc\n\td\n'],
+    ['code', 'function f() {\n\treturn 1;\n}\n'],
+    ['two lines with a tab', 'Name:\tEva\nCity:\tOslo\n'],
+  ])('is a text if it has %s', async (_what, content) => {
+    expect(await describedBy(handler, 'a.txt', content)).toContain('**Text file**');
+  });
+});
