@@ -40,4 +40,27 @@ describe('A text file whose kind its text shows', () => {
   ])('is a text if it has %s', async (_what, content) => {
     expect(await describedBy(handler, 'a.txt', content)).toContain('**Text file**');
   });
+
+  it('of XML is described by its root element and the elements that it repeats', async () => {
+    const xml =
+      '<?xml version="1.0"?>\n<g:gpx xmlns:g="http://www.topografix.com/GPX/1/1">' +
+      '<g:trk><g:pt a="1"/><g:pt a="2"/><g:pt a="3"/></g:trk></g:gpx>\n';
+    for (const name of ['a.xml', 'a.gpx']) {
+      const answer = await describedBy(handler, name, xml);
+      expect(answer).toContain(
+        'Root element: `g:gpx`, of the namespace `http://www.topografix.com/GPX/1/1`. 5 elements on 3 levels.',
+      );
+      expect(answer).toContain('| `/g:gpx/g:trk/g:pt` | 3 | 3 |');
+    }
+    const russian = '<?xml version="1.0" encoding="windows-1251"?><a xmlns="urn:x"><b/></a>';
+    expect(await describedBy(handler, 'a.xml', russian)).toContain(
+      'Root element: `a`, of the namespace `urn:x`. 2 elements on 2 levels.',
+    );
+  });
+
+  it('of XML that is broken is described up to its fault', async () => {
+    expect(await describedBy(handler, 'a.xml', '<a><b></a>')).toContain(
+      'At least 2 elements on 2 levels. Only what comes before a fault of this XML is counted.',
+    );
+  });
 });

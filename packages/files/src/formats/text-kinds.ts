@@ -9,6 +9,7 @@ import { describeMail, looksLikeMail } from './mail.js';
 import { describeNotebook } from './notebook.js';
 import { describeRtf } from './rtf.js';
 import { describeStructured } from './structured-text.js';
+import { describeXml } from './describe-xml.js';
 
 /** A file of text that may be of a kind with a reader of its own. */
 export interface TextFile {
@@ -19,7 +20,7 @@ export interface TextFile {
 }
 
 /** Kinds of text that are more than lines. */
-type Kind = 'RTF' | 'YAML' | 'TOML' | 'notebook' | 'HTML' | 'e-mail';
+type Kind = 'RTF' | 'YAML' | 'TOML' | 'notebook' | 'HTML' | 'XML' | 'e-mail';
 
 /** The kind of a text; undefined if it is none of them. @param beginning without white space before */
 export function kindOfText(label: { name: string; mimeType: string }, beginning: string): Kind | undefined {
@@ -31,10 +32,12 @@ export function kindOfText(label: { name: string; mimeType: string }, beginning:
   if (language === 'TOML' || declared === 'application/toml') return 'TOML';
   if (extension === 'ipynb' || declared === 'application/x-ipynb+json') return 'notebook';
   if (language === 'HTML' || declared === 'text/html') return 'HTML';
+  if (language === 'XML') return 'XML';
   if (language) return undefined;
   const isMail = ['eml', 'mht', 'mhtml'].includes(extension) || declared === 'message/rfc822';
   if (isMail || looksLikeMail(beginning)) return 'e-mail';
-  return looksLikeHtml(beginning) ? 'HTML' : undefined;
+  if (looksLikeHtml(beginning)) return 'HTML';
+  return beginning.startsWith('<?xml ') ? 'XML' : undefined;
 }
 
 /** Describes a text of one of the kinds that are more than lines; undefined if it is none of them. */
@@ -49,6 +52,7 @@ export function describeTextKind(
     TOML: () => describeStructured(file, encoding, 'TOML'),
     notebook: () => describeNotebook(file),
     HTML: () => describeHtml(file, encoding),
+    XML: () => describeXml(file, encoding),
     'e-mail': () => describeMail(file, limits, describe),
   };
   const kind = kindOfText(file, beginning);

@@ -19,7 +19,8 @@ const OPEN_DOCUMENT = /^urn:oasis:names:tc:opendocument:xmlns:([a-z]+):1\.0$/;
 
 /** Receives the events of an XML document while it is read. Names of elements have no prefix, attributes the usual one. */
 export interface XmlListener {
-  open?(name: string, attributes: Record<string, string>): void;
+  /** @param tag the name with its prefix */
+  open?(name: string, attributes: Record<string, string>, tag: string): void;
   text?(text: string): void;
   close?(name: string): void;
   /** Whether the rest of the document need not be read. */
@@ -32,7 +33,12 @@ export interface XmlListener {
  *
  * @throws {UnreadableFile} if the XML is not well-formed, or nested too deeply, or an element has too many attributes
  */
-export async function readXml(chunks: AsyncIterable<Uint8Array>, listener: XmlListener): Promise<void> {
+export function readXml(chunks: AsyncIterable<Uint8Array>, listener: XmlListener): Promise<void> {
+  return readXmlText(decodeMarkup(chunks), listener);
+}
+
+/** The same for XML that has been decoded. */
+export async function readXmlText(pieces: AsyncIterable<string>, listener: XmlListener): Promise<void> {
   const { default: sax } = await import('sax');
   const parser = sax.parser(true, { position: false });
   let fault: Error | undefined;
@@ -55,7 +61,7 @@ export async function readXml(chunks: AsyncIterable<Uint8Array>, listener: XmlLi
     if (depth > DEEPEST) {
       throw new UnreadableFile(`The elements of this document are nested deeper than ${DEEPEST} levels.`);
     }
-    listener.open?.(local(name), withUsualPrefixes(attributes as Record<string, string>, usual));
+    listener.open?.(local(name), withUsualPrefixes(attributes as Record<string, string>, usual), name);
   };
   parser.ontext = parser.oncdata = (text) => listener.text?.(text);
   parser.onclosetag = (name) => {
@@ -63,7 +69,7 @@ export async function readXml(chunks: AsyncIterable<Uint8Array>, listener: XmlLi
     listener.close?.(local(name));
   };
 
-  for await (const text of decodeMarkup(chunks)) {
+  for await (const text of pieces) {
     parser.write(text);
     if (fault) throw new UnreadableFile('This document is broken: the XML inside is not well-formed.');
     if (listener.isEnough?.()) return;
