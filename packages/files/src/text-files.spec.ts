@@ -63,4 +63,35 @@ describe('A text file whose kind its text shows', () => {
       'At least 2 elements on 2 levels. Only what comes before a fault of this XML is counted.',
     );
   });
+
+  it('of TopoJSON has a table for each of its objects, with the properties as columns', async () => {
+    const topology = JSON.stringify({
+      type: 'Topology',
+      bbox: [-10, 35.5, 30, 70],
+      objects: {
+        countries: {
+          type: 'GeometryCollection',
+          geometries: [
+            { type: 'Polygon', arcs: [[0]], id: '578', properties: { name: 'Norway', people: 5 } },
+            { type: 'MultiPolygon', arcs: [[[1]]], id: '752', properties: { name: 'Sweden', people: 10 } },
+          ],
+        },
+      },
+      arcs: [
+        [
+          [0, 0],
+          [1, 1],
+        ],
+        [
+          [2, 2],
+          [3, 3],
+        ],
+      ],
+    });
+    const file = filePart('a.json', topology);
+    expect(await answerOf(handler, [file, 'select * from a_objects_countries_geometries'])).toMatch(
+      /x from -10 to 30, y from 35\.5 to 70\.[^]*without their arcs[^]*\| `578` \| `Norway` \| 5 \| `Polygon` \|/,
+    );
+    expect(await describedBy(handler, 'a.json', topology)).toContain('`geometry_type`');
+  });
 });

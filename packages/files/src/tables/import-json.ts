@@ -27,7 +27,12 @@ export async function importJson(engine: TableEngine, name: string, path: string
   await keepDigits(engine, source, path);
   const columns = await columnsOf(engine, `from ${source}`);
   const isGeo = await hasFeatures(engine, source, columns);
-  const read = isGeo ? await featureColumns(engine, source, columns) : columns;
+  const isTopology = await hasArcs(engine, source, columns);
+  const read = isGeo
+    ? await featureColumns(engine, source, columns)
+    : isTopology
+      ? await topologyColumns(engine, source, columns)
+      : columns;
   checkWidth(read.length);
   const given = read.map((column) => column.name);
   const names = columnNames(given, read.length);
@@ -40,6 +45,7 @@ export async function importJson(engine: TableEngine, name: string, path: string
   const mixed = await columnsWith(engine, source, json, (value) => `count(${value}) > 0`);
   return [
     ...(isGeo ? await boxNote(engine, name, names.slice(-BOX.length - 1, -1)) : []),
+    ...(isTopology ? ['TopoJSON: the properties of its geometries are columns, without their arcs.'] : []),
     ...(mixed.length === 0 ? [] : [`Values of several types, read as texts: ${named(mixed)}.`]),
   ];
 }
@@ -112,13 +118,42 @@ async function hasFeatures(engine: TableEngine, source: string, columns: TypedCo
   return areFeatures === true;
 }
 
+/** Whether the rows are geometries of TopoJSON that have properties. */
+async function hasArcs(engine: TableEngine, source: string, columns: TypedColumn[]): Promise<boolean> {
+  const typeOf = (name: string) => columns.find((column) => column.name === name)?.type;
+  if (typeOf('type') !== 'VARCHAR' || !typeOf('properties')?.startsWith('STRUCT')) return false;
+  if (!typeOf('arcs') && !typeOf('coordinates')) return false;
+  const [areGeometries] = await engine.row(
+    `select bool_and("type" is null or regexp_full_match("type", '(Multi)?(Point|LineString|Polygon)|GeometryCollection')) from ${source}`,
+  );
+  return areGeometries === true;
+}
+
+/** The columns of geometries of TopoJSON: what names them, their properties and their type. */
+async function topologyColumns(
+  engine: TableEngine,
+  source: string,
+  columns: TypedColumn[],
+): Promise<TypedColumn[]> {
+  const left = ['type', 'properties', 'arcs', 'coordinates', 'geometries'];
+  return [
+    ...columns.filter(({ name }) => !left.includes(name)),
+    ...(await propertiesOf(engine, source)),
+    { name: 'geometry_type', value: '"type"', type: 'VARCHAR' },
+  ];
+}
+
+async function propertiesOf(engine: TableEngine, source: string): Promise<TypedColumn[]> {
+  const properties = await columnsOf(engine, `select properties.* from ${source}`);
+  return properties.map((column) => ({ ...column, value: `properties.${column.value}` }));
+}
+
 /** The columns of features: their properties, the type of their geometry, and the box around it. */
 async function featureColumns(
   engine: TableEngine,
   source: string,
   columns: TypedColumn[],
 ): Promise<TypedColumn[]> {
-  const properties = await columnsOf(engine, `select properties.* from ${source}`);
   const others = columns.filter(({ name }) => !['type', 'properties', 'geometry'].includes(name));
   const json = 'to_json(geometry)';
   const box = BOX.map((name, index) => ({
@@ -130,7 +165,7 @@ async function featureColumns(
   }));
   return [
     ...others,
-    ...properties.map((column) => ({ ...column, value: `properties.${column.value}` })),
+    ...(await propertiesOf(engine, source)),
     { name: 'geometry_type', value: `${json} ->> '$.type'`, type: 'VARCHAR' },
     ...box,
     { name: 'geometry', value: `cast(${json} as varchar)`, type: 'VARCHAR' },

@@ -27,7 +27,19 @@ export async function jsonTables(
   await readShape(chunks(), shape);
   shape.closeAll();
   if (shape.values > 1) return shape.objects === shape.values ? [jsonSource(chunks, notes)] : [];
-  return shape.tables.map((table) => jsonSource(chunks, notes, table));
+  const box = boxOfTopology(beginning);
+  return shape.tables.map((table) => jsonSource(chunks, [...notes, ...box], table));
+}
+
+/** What TopoJSON states about the box around all of its objects. */
+function boxOfTopology(beginning: string): string[] {
+  const [, box] =
+    /^\s*\{\s*"type"\s*:\s*"Topology"\s*,[^{}]{0,200}"bbox"\s*:\s*\[([-+\d.eE,\s]{1,200})\]/.exec(
+      beginning,
+    ) ?? [];
+  const [x, y, toX, toY, ...others] = box?.split(',').map((each) => each.trim()) ?? [];
+  const isPlane = toY !== undefined && others.length === 0;
+  return isPlane ? [`Bounding box of the file: x from ${x} to ${toX}, y from ${y} to ${toY}.`] : [];
 }
 
 function jsonSource(
