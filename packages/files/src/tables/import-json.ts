@@ -36,7 +36,8 @@ export async function importJson(engine: TableEngine, name: string, path: string
   checkWidth(read.length);
   const given = read.map((column) => column.name);
   const names = columnNames(given, read.length);
-  const values = read.map((column, index) => `${withoutJson(column)} as ${identifier(names[index]!)}`);
+  const plain = await withoutHugeIntegers(engine, source, read);
+  const values = plain.map((column, index) => `${withoutJson(column)} as ${identifier(names[index]!)}`);
   // The boxes of features are computed once.
   const kind = isGeo ? 'table' : 'view';
   await engine.run(`create ${kind} ${identifier(name)} as select ${values.join(', ')} from ${source}`);
@@ -96,11 +97,26 @@ async function columnsOf(engine: TableEngine, query: string): Promise<TypedColum
   }));
 }
 
+/** The engine takes this type for integers of both signs, too. Those of more than 64 bits become texts: Parquet would lose digits. */
+async function withoutHugeIntegers(
+  engine: TableEngine,
+  source: string,
+  columns: TypedColumn[],
+): Promise<TypedColumn[]> {
+  const huge = columns.filter(({ type }) => /^U?HUGEINT$/.test(type));
+  const small = await columnsWith(engine, source, huge, (value) => {
+    return `bool_and(try_cast(${value} as bigint) is not distinct from ${value})`;
+  });
+  return columns.map((column) => {
+    if (!huge.includes(column)) return column;
+    const type = small.includes(column) ? 'BIGINT' : 'VARCHAR';
+    return { ...column, value: `cast(${column.value} as ${type})`, type };
+  });
+}
+
 /** A value of several types is of the type JSON, which compares texts with their quotes: it becomes a text. */
 function withoutJson({ value, type }: TypedColumn): string {
   if (type === 'JSON') return `${value} ->> '$'`;
-  // Parquet would have other digits.
-  if (/^U?HUGEINT$/.test(type)) return `cast(${value} as varchar)`;
   const texts = type.replace(/"(?:[^"]|"")*"|\bJSON\b(?=[,)[]|$)/g, (part) =>
     part === 'JSON' ? 'VARCHAR' : part,
   );

@@ -159,6 +159,16 @@ describe('Tables in JSON', () => {
     expect(await ask(sql, 'ids.json', content)).toContain('| 2 | 2 | `VARCHAR` |');
   });
 
+  it('have numbers where integers of both signs are in a column, also of features', async () => {
+    const rows = '[{"delay":-19,"far":-1},{"delay":0,"far":18446744073709551615},{"delay":null,"far":5}]';
+    const sql = 'select sum(delay) as s, typeof(any_value(delay)) as t, min(far) as m from d';
+    expect(await ask(sql, 'd.json', rows)).toContain('| -19 | `BIGINT` | `-1` |');
+    const features = [-2, 3].map((size) => ({ type: 'Feature', properties: { size }, geometry: null }));
+    expect(
+      await ask('select sum(size) as s from f_features', 'f.json', { type: 'FeatureCollection', features }),
+    ).toContain('| 1 |');
+  });
+
   it('say which properties of features have values of several types', async () => {
     const features = ['A1', 7].map((code) => ({ type: 'Feature', properties: { code }, geometry: null }));
     expect(await ask('', 'f.geojson', { type: 'FeatureCollection', features })).toContain(
