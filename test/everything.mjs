@@ -27,6 +27,7 @@ const PROGRAMS = {
   proxies: [['run', 'proxies', '--', '--check']],
   clients: [['run', 'clients', '--', '--check']],
   'real-agents': [['run', 'real-agents', '--', '--check']],
+  corpus: [['run', 'corpus', '--', '--check']],
   'front-ends': [['run', 'front-ends']],
   release: [['run', 'release', '--', '--dry-run']],
 };

@@ -13,16 +13,19 @@ const START_MS = 60_000;
 export const KEY = 'naq_T--1j9cIQEWxWrtNKA2p3Ch-kPu3Iib_OK1eEdViWQA';
 const API_KEYS = 'clients:e9dc3133e4da67b7ef1608bb2470a74442b8c9a48c5a6835b4653546bb1a5775';
 
-/** The built service with the agent of this folder, in a process of its own, with its defaults. */
+/** The built service in a process of its own, with its defaults: with the agent of this folder, unless another is named. */
 export class Service {
   url;
   output = '';
   #child;
   #told = [];
 
-  /** @throws Error with its output, if it does not listen */
-  static async start() {
-    const service = new Service();
+  /**
+   * @param variables what it has besides its defaults
+   * @throws Error with its output, if it does not listen
+   */
+  static async start(variables = { API_KEYS, AGENT }) {
+    const service = new this(variables);
     const latest = performance.now() + START_MS;
     while (performance.now() < latest && service.#child.exitCode === null) {
       service.url = /listens on (http:\/\/[^\s"]+)/.exec(service.output)?.[1];
@@ -33,15 +36,9 @@ export class Service {
     throw new Error(`The service does not start:\n${service.output}`);
   }
 
-  constructor() {
-    const env = {
-      PATH: process.env.PATH,
-      LOG_FORMAT: 'text',
-      DATABASE_URL: 'memory:',
-      PORT: '0',
-      API_KEYS,
-      AGENT,
-    };
+  constructor(variables) {
+    const { PATH } = process.env;
+    const env = { PATH, LOG_FORMAT: 'text', DATABASE_URL: 'memory:', PORT: '0', ...variables };
     this.#child = spawn(process.execPath, [MAIN], { env, stdio: ['ignore', 'pipe', 'pipe', 'ipc'] });
     this.#child.on('message', (told) => this.#told.push(told));
     for (const stream of [this.#child.stdout, this.#child.stderr])

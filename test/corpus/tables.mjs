@@ -1,0 +1,96 @@
+/**
+ * Tables as readers of others see them: their name, the names of their columns, and rows of values. Where `areTexts`, numbers are
+ * texts.
+ */
+import { readFile } from 'node:fs/promises';
+import { gunzipSync } from 'node:zlib';
+import { asyncBufferFromFile, parquetReadObjects } from 'hyparquet';
+import { compressors } from 'hyparquet-compressors';
+import Papa from 'papaparse';
+import initSqlJs from 'sql.js';
+import XLSX from 'xlsx';
+import { decoded } from './decoded.mjs';
+
+/** The readers of each kind. */
+export const TABLES = {
+  'CSV, TSV': delimited,
+  JSON: json,
+  Parquet: parquet,
+  SQLite: database,
+  XLSX: workbook,
+  ODS: workbook,
+  XLS: workbook,
+  XLSB: workbook,
+};
+
+/** The first line names the columns, whatever it says: the rule of most readers. */
+async function delimited(path) {
+  const bytes = await readFile(path);
+  const text = decoded(path.endsWith('.gz') ? gunzipSync(bytes) : bytes);
+  const { data } = Papa.parse(text, { skipEmptyLines: true });
+  return [{ ...withNames(undefined, data), areTexts: true }];
+}
+
+function withNames(name, [columns = [], ...rows]) {
+  return { name, columns: columns.map((each) => String(each ?? '').trim()), rows };
+}
+
+async function json(path) {
+  return arraysIn(JSON.parse(decoded(await readFile(path))), []);
+}
+
+/** Arrays of objects, of the value itself and of its members. */
+function arraysIn(value, keys) {
+  if (Array.isArray(value)) {
+    const isTable = value.length > 0 && value.every((each) => isObject(each));
+    return isTable ? [ofObjects(keys.join('.'), value)] : [];
+  }
+  if (!isObject(value)) return [];
+  return Object.entries(value).flatMap(([key, each]) => arraysIn(each, [...keys, key]));
+}
+
+function isObject(value) {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+/** The columns have no order. Features of GeoJSON are read as their properties; the service has further columns. */
+function ofObjects(name, objects) {
+  const areFeatures = objects.every(({ type, properties }) => type === 'Feature' && isObject(properties));
+  const read = areFeatures ? objects.map(({ properties }) => properties) : objects;
+  const columns = [...new Set(read.flatMap((each) => Object.keys(each)))];
+  const rows = read.map((each) => columns.map((column) => each[column] ?? null));
+  return { name, columns, rows, areUnordered: true, areFeatures };
+}
+
+async function parquet(path) {
+  const file = await asyncBufferFromFile(path);
+  return [ofObjects(undefined, await parquetReadObjects({ file, compressors }))];
+}
+
+async function database(path) {
+  const { Database } = await initSqlJs();
+  const opened = new Database(await readFile(path));
+  const [found] = opened.exec(`select name from sqlite_master where type = 'table'`);
+  const tables = found.values.map(([name]) => {
+    const statement = opened.prepare(`select * from "${name.replaceAll('"', '""')}"`);
+    const rows = [];
+    while (statement.step()) rows.push(statement.get());
+    return { name, columns: statement.getColumnNames(), rows };
+  });
+  opened.close();
+  return tables;
+}
+
+async function workbook(path) {
+  const { SheetNames, Sheets } = XLSX.read(await readFile(path), { cellDates: true });
+  return SheetNames.map((name) => {
+    const rows = XLSX.utils.sheet_to_json(Sheets[name], { header: 1, defval: null, blankrows: false });
+    return withNames(name, withoutEmptyColumns(rows));
+  }).filter(({ columns }) => columns.length > 0);
+}
+
+function withoutEmptyColumns(rows) {
+  const width = Math.max(0, ...rows.map((row) => row.length));
+  const isUsed = Array.from({ length: width }, (_, at) => rows.some((row) => (row[at] ?? '') !== ''));
+  return rows.map((row) => isUsed.flatMap((used, at) => (used ? [row[at] ?? null] : [])));
+}
