@@ -173,12 +173,14 @@ describe('The kinds of files', () => {
 
   it.each<[string, string, string, number?]>([
     ['Arrow file (Feather)', 'Save it as CSV or Parquet.', 'ARROW1\0\0'],
+    ['Arrow stream', 'Save it as CSV or Parquet.', '\xff\xff\xff\xff\x20\x06\0\0\x10\0\0\0\0\0\x0a\0'],
     ['SPSS data', 'Save it as CSV or Parquet.', '$FL2@(#) SPSS\0'],
     ['Stata data', 'Save it as CSV or Parquet.', '<stata_dta><header><release>118</release>\0'],
     ['Stata data', 'Save it as CSV or Parquet.', 's\x02\x01\0\x05\0'],
     ['SAS data', 'Save it as CSV or Parquet.', '\xc2\xea\x81\x60\xb3\x14\x11\xcf\xbd\x92', 12],
     ['HDF5 or NetCDF-4 data', 'Send what is needed of it as CSV, JSON or text.', '\x89HDF\r\n\x1a\n\0'],
     ['NumPy array', 'Send what is needed of it as CSV, JSON or text.', '\x93NUMPY\x01\0'],
+    ['Sun sound (AU)', 'Save it as WAV.', '.snd\0\0\0\x18'],
     ['DICOM image', 'Save it as PNG or JPEG.', 'DICM\x02\0', 128],
     ['Access database', 'Save its tables as CSV.', 'Standard Jet DB\0', 4],
   ])('%s is named, and the answer says what to send instead', async (title, hint, bytes, at = 0) => {

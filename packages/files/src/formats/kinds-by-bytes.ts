@@ -34,6 +34,7 @@ const SIGNATURES: Signature[] = [
   ['NetCDF data', AS_DATA, 0, 'CDF\x05'],
   ['FITS data', AS_DATA, 0, 'SIMPLE  ='],
   ['NumPy array', AS_DATA, 0, '\x93NUMPY'],
+  ['Sun sound (AU)', 'Save it as WAV.', 0, '.snd\0\0\0'],
   ['DICOM image', 'Save it as PNG or JPEG.', 128, 'DICM'],
   ['DjVu document', 'Save it as PDF.', 0, 'AT&TFORM'],
   ['Access database', 'Save its tables as CSV.', 4, 'Standard Jet DB'],
@@ -55,8 +56,14 @@ export function kindByBytes(head: Uint8Array): NamedKind | undefined {
   const text = Buffer.from(head.subarray(0, 160)).toString('latin1');
   const found = SIGNATURES.find(([, , at, bytes]) => text.startsWith(bytes, at));
   if (found) return { title: found[0], hint: found[1] };
+  if (isArrowStream(text)) return { title: 'Arrow stream', hint: AS_TABLE };
   if (isOldStata(head)) return { title: 'Stata data', hint: AS_TABLE };
   return isDbase(head) ? { title: 'dBASE table (DBF)', hint: AS_TABLE } : undefined;
+}
+
+/** A message of Arrow (IPC): a mark, its length, and the place of its first table. */
+function isArrowStream(text: string): boolean {
+  return /^\xff{4}[^]{4}\x10\0{3}/.test(text);
 }
 
 /** The versions 8 to 12: the version, the order of bytes, 1 and 0. */
