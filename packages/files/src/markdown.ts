@@ -74,6 +74,20 @@ export function count(amount: number, noun: string, plural = `${noun}s`): string
   return `${amount.toLocaleString('en-US')} ${amount === 1 ? noun : plural}`;
 }
 
+/** `(3 more rows, 1 more column.)` as a paragraph: what is not shown of a list or a table; empty if all of it is. */
+export function moreOf(...left: [amount: number, noun: string][]): string {
+  const amounts = left
+    .filter(([amount]) => amount > 0)
+    .map(([amount, noun]) => count(amount, `more ${noun}`));
+  return amounts.length > 0 ? `\n\n(${amounts.join(', ')}.)` : '';
+}
+
+/** A numbered list in Markdown. @param left how many more there are */
+export function numbered(items: string[], left: number, noun: string): string {
+  const lines = items.map((item, index) => `${index + 1}. ${item}`);
+  return `${lines.join('\n')}${moreOf([left, noun])}`;
+}
+
 /** `512 bytes`, `12.3 kB`, `1.02 GB`: powers of 1000. */
 export function bytes(amount: number): string {
   const units = ['kB', 'MB', 'GB', 'TB'];

@@ -1,5 +1,5 @@
 import { posix } from 'node:path';
-import { code, count, plain } from '../markdown.js';
+import { code, count, numbered, plain } from '../markdown.js';
 import { untilStopped } from '../reading-stopped.js';
 import { UnreadableFile } from '../unreadable-file.js';
 import { DocumentDigest } from './document-digest.js';
@@ -37,9 +37,8 @@ export async function* describeEpub(zip: ZipArchive, heading: string): Findings 
   const chapters = contents === undefined ? [] : await chaptersOf(zip, contents);
   yield `${heading}${[...sentences, chapters.length > 0 ? `${count(chapters.length, 'chapter')}:` : ''].join(' ').trim()}`;
   if (chapters.length > 0) {
-    const shown = chapters.slice(0, SHOWN_CHAPTERS).map((chapter, index) => `${index + 1}. ${code(chapter)}`);
-    const left = chapters.length - SHOWN_CHAPTERS;
-    yield `\n\n${shown.join('\n')}${left > 0 ? `\n\n(${count(left, 'more chapter')}.)` : ''}`;
+    const shown = chapters.slice(0, SHOWN_CHAPTERS).map((chapter) => code(chapter));
+    yield `\n\n${numbered(shown, chapters.length - SHOWN_CHAPTERS, 'chapter')}`;
   }
   await checkEncryption(zip, spine);
   const digest = new DocumentDigest();

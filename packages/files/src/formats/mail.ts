@@ -2,7 +2,7 @@ import type { Address, Email } from 'postal-mime';
 import { headOf } from '../file-source.js';
 import type { FileSource } from '../file-source.js';
 import type { FilesLimits } from '../files-limits.js';
-import { bytes, code, count, opening, table } from '../markdown.js';
+import { bytes, code, count, moreOf, opening, table } from '../markdown.js';
 import { UnreadableFile } from '../unreadable-file.js';
 import { ContainedFiles } from './contained-files.js';
 import type { DescribeContained } from './contained-files.js';
@@ -49,8 +49,7 @@ export async function* describeMail(
   const rows = attachments
     .slice(0, SHOWN_ATTACHMENTS)
     .map(({ filename, mimeType, content }) => [code(filename ?? ''), code(mimeType), bytes(sizeOf(content))]);
-  const left = attachments.length - SHOWN_ATTACHMENTS;
-  const rest = left > 0 ? `\n\n(${count(left, 'more attachment')}.)` : '';
+  const rest = moreOf([attachments.length - SHOWN_ATTACHMENTS, 'attachment']);
   yield `\n\n${count(attachments.length, 'attachment')}:\n\n${table(['name', 'type', 'size'], rows)}${rest}`;
   const contained = new ContainedFiles(file, describe, OPENED);
   for (const { filename, mimeType, content } of attachments) {

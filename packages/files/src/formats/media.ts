@@ -1,6 +1,6 @@
 import type { IAudioMetadata } from 'music-metadata';
 import type { FileSource } from '../file-source.js';
-import { code, count } from '../markdown.js';
+import { code, count, numbered } from '../markdown.js';
 import { ReadingStopped } from '../reading-stopped.js';
 import { UnreadableFile } from '../unreadable-file.js';
 import { describeBinary } from './binary.js';
@@ -80,9 +80,8 @@ function tagFacts({ common }: IAudioMetadata): string[] {
 function chaptersOf({ format }: IAudioMetadata): string {
   const chapters = format.chapters ?? [];
   if (chapters.length === 0) return '';
-  const lines = chapters.slice(0, CHAPTERS).map(({ title }, index) => `${index + 1}. ${code(title)}`);
-  if (chapters.length > CHAPTERS) lines.push(`\n(${count(chapters.length - CHAPTERS, 'more chapter')}.)`);
-  return `\n\n${count(chapters.length, 'chapter')}:\n\n${lines.join('\n')}`;
+  const shown = chapters.slice(0, CHAPTERS).map(({ title }) => code(title));
+  return `\n\n${count(chapters.length, 'chapter')}:\n\n${numbered(shown, chapters.length - CHAPTERS, 'chapter')}`;
 }
 
 /** `0:03.5` for less than a minute, `4:07`, `1:02:03`. */

@@ -1,4 +1,4 @@
-import { code, count } from '../markdown.js';
+import { code, count, moreOf } from '../markdown.js';
 import { untilStopped } from '../reading-stopped.js';
 import type { Findings } from './findings.js';
 import { cellsOf, SheetListener, widthOf } from './opendocument-cells.js';
@@ -41,7 +41,7 @@ export async function* describeSheets(zip: ZipArchive, entry: string): Findings 
     const extent = `${atLeast}${count(rows, 'row')} × ${count(columns, 'column')}.`;
     yield `\n\nSheet ${name}: ${extent}${isLarge ? '' : previewOf(first, { rows, columns })}`;
   }
-  if (found > sheets.length) yield `\n\n(${count(found - sheets.length, 'more sheet')}.)`;
+  yield moreOf([found - sheets.length, 'sheet']);
   if (stopped) throw stopped;
 }
 

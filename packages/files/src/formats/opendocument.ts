@@ -1,4 +1,4 @@
-import { code, count, plain } from '../markdown.js';
+import { code, count, numbered, plain } from '../markdown.js';
 import { untilStopped } from '../reading-stopped.js';
 import { UnreadableFile } from '../unreadable-file.js';
 import { DocumentDigest } from './document-digest.js';
@@ -113,11 +113,11 @@ async function* describeSlides(zip: ZipArchive): Findings {
       },
     }),
   );
-  const lines = slides.map((slide, index) => `${index + 1}. ${slide ? code(slide) : '(without text)'}`);
-  if (found > SHOWN_SLIDES) lines.push(`\n(${count(found - SHOWN_SLIDES, 'more slide')}.)`);
+  const shown = slides.map((slide) => (slide ? code(slide) : '(without text)'));
   const atLeast = stopped ? 'At least ' : '';
   const figures = `${atLeast}${count(found, 'slide')}, ${count(digest.tally.words, 'word')}.`;
-  const parts = [[...titleFact(title), figures].join(' '), lines.join('\n'), digest.beginning(!stopped)];
+  const list = numbered(shown, found - SHOWN_SLIDES, 'slide');
+  const parts = [[...titleFact(title), figures].join(' '), list, digest.beginning(!stopped)];
   yield parts.filter((part) => part !== '').join('\n\n');
   if (stopped) throw stopped;
 }

@@ -1,4 +1,4 @@
-import { clip, code, count, opening } from '../markdown.js';
+import { clip, code, count, numbered, opening } from '../markdown.js';
 import { untilStopped } from '../reading-stopped.js';
 import type { Findings } from './findings.js';
 import { relatedParts } from './related-parts.js';
@@ -19,22 +19,21 @@ const MAX_SLIDES = 5000;
 export async function* describePresentation(zip: ZipArchive, main: string, heading: string): Findings {
   const slides = await slidesInOrder(zip, main);
   const tally = new TextTally();
-  const lines: string[] = [];
+  const shown: string[] = [];
   let beginning = '';
   const title = await documentTitle(zip);
   const stopped = await untilStopped(async () => {
     for (const [index, slide] of slides.entries()) {
       const { title, text } = await readSlide(zip, slide, tally);
       const without = zip.has(slide) ? '(without text)' : '(missing in this file)';
-      if (index < SHOWN_SLIDES) lines.push(`${index + 1}. ${title ? code(title) : without}`);
+      if (index < SHOWN_SLIDES) shown.push(title ? code(title) : without);
       if (beginning.length < KEPT && text !== '') beginning += `${text}\n`;
     }
   });
-  if (slides.length > SHOWN_SLIDES) lines.push(`\n(${count(slides.length - SHOWN_SLIDES, 'more slide')}.)`);
   const words = `${stopped ? 'at least ' : ''}${count(tally.words, 'word')}`;
   const facts = `${title ? `Title: ${code(title, 200)}. ` : ''}${count(slides.length, 'slide')}, ${words}.`;
   const parts = [facts];
-  if (lines.length > 0) parts.push(lines.join('\n'));
+  if (shown.length > 0) parts.push(numbered(shown, slides.length - SHOWN_SLIDES, 'slide'));
   if (beginning !== '')
     parts.push(`Its text begins:\n\n${opening(beginning.trim(), beginning.length < KEPT && !stopped)}`);
   yield `${heading}${parts.join('\n\n')}`;

@@ -1,4 +1,4 @@
-import { count, table } from '../markdown.js';
+import { moreOf, table } from '../markdown.js';
 
 /** Rows and columns of a sheet that are shown. */
 export const SHOWN_ROWS = 6;
@@ -14,9 +14,6 @@ export function previewOf(rows: string[][], extent?: { rows: number; columns: nu
   if (rows.length === 0) return '';
   const width = Math.max(...rows.map(({ length }) => length));
   const [head, ...others] = rows.map((row) => Array.from({ length: width }, (_, index) => row[index] ?? ''));
-  const more = [
-    extent && extent.rows > SHOWN_ROWS && count(extent.rows - SHOWN_ROWS, 'more row'),
-    extent && extent.columns > width && count(extent.columns - width, 'more column'),
-  ].filter(Boolean);
-  return `\n\n${table(head!, others)}${more.length > 0 ? `\n\n(${more.join(', ')}.)` : ''}`;
+  const more = extent ? moreOf([extent.rows - SHOWN_ROWS, 'row'], [extent.columns - width, 'column']) : '';
+  return `\n\n${table(head!, others)}${more}`;
 }

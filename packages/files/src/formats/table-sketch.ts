@@ -1,4 +1,4 @@
-import { code, count, table } from '../markdown.js';
+import { code, moreOf, table } from '../markdown.js';
 
 const SHOWN_ROWS = 4;
 const SHOWN_COLUMNS = 8;
@@ -39,14 +39,7 @@ export class TableSketch {
     const [head, ...others] = this.#shown.map((row) =>
       Array.from({ length: width }, (_, column) => (row[column] ? code(row[column], 40) : '')),
     );
-    const more = [
-      ...moreOf(this.#rows - this.#shown.length, 'row'),
-      ...moreOf(this.#width - width, 'column'),
-    ].join(', ');
-    return `${table(head!, others)}${more && `\n\n(${more}.)`}`;
+    const more = moreOf([this.#rows - this.#shown.length, 'row'], [this.#width - width, 'column']);
+    return `${table(head!, others)}${more}`;
   }
-}
-
-function moreOf(amount: number, noun: string): string[] {
-  return amount > 0 ? [count(amount, `more ${noun}`)] : [];
 }

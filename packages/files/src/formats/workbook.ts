@@ -1,4 +1,4 @@
-import { code, count } from '../markdown.js';
+import { code, count, moreOf } from '../markdown.js';
 import { untilStopped } from '../reading-stopped.js';
 import type { Findings } from './findings.js';
 import { relatedPart, relationshipsOf } from './relationships.js';
@@ -66,7 +66,7 @@ export async function* describeWorkbook(zip: ZipArchive, main: string, heading: 
     yield isLarge ? `${heads} has ${size}` : `${known} ${size}${previewOf(rows, extent)}`;
     if (stopped) throw stopped;
   }
-  if (sheets.length > MEASURED_SHEETS) yield `\n\n(${count(sheets.length - MEASURED_SHEETS, 'more sheet')}.)`;
+  yield moreOf([sheets.length - MEASURED_SHEETS, 'sheet']);
 }
 
 /**

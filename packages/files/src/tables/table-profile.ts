@@ -1,4 +1,4 @@
-import { code, count, table as markdownTable } from '../markdown.js';
+import { code, count, moreOf, table as markdownTable } from '../markdown.js';
 import { rounded, showCell, showNumber, showValue } from './result-forms.js';
 import type { JsonValue, Result } from './engine.js';
 import type { Column, ColumnFigures, Table } from './table.js';
@@ -22,19 +22,15 @@ export async function sampleOf(table: Table): Promise<string> {
   const body = (await table.first(SAMPLE_ROWS, SAMPLE_COLUMNS)).map((row) =>
     row.map((cell) => showCell(cell, 40)),
   );
-  const more = [
-    rows > SAMPLE_ROWS && count(rows - SAMPLE_ROWS, 'more row'),
-    columns.length > SAMPLE_COLUMNS && count(columns.length - SAMPLE_COLUMNS, 'more column'),
-  ].filter(Boolean);
-  return `${markdownTable(head, body)}${more.length > 0 ? `\n\n(${more.join(', ')}.)` : ''}`;
+  const more = moreOf([rows - SAMPLE_ROWS, 'row'], [columns.length - SAMPLE_COLUMNS, 'column']);
+  return `${markdownTable(head, body)}${more}`;
 }
 
 /** The columns of a table: type, missing, distinct, minimum, maximum, and mean or most frequent values. */
 export async function profileOf(table: Table): Promise<string> {
   const figures = await table.figures(SHOWN_COLUMNS);
   const rows = figures.map((each, index) => profileRow(table.columns[index]!, each));
-  const rest = table.columns.length - figures.length;
-  return `${markdownTable(HEADING, rows)}${rest > 0 ? `\n\n(${count(rest, 'more column')}.)` : ''}`;
+  return `${markdownTable(HEADING, rows)}${moreOf([table.columns.length - figures.length, 'column'])}`;
 }
 
 /** The same as a result, for a file. */
