@@ -4,101 +4,66 @@ export interface RtfListener {
   close(): void;
   /** A control word or symbol, such as `par` or `~`, with its number if it has one. */
   control(word: string, parameter: number | undefined): void;
-  /** A byte of text in the code page of the file. */
-  byte(byte: number): void;
+  /** Text in the code page of the file. Each character is a byte. */
+  text(bytes: string): void;
 }
 
-/** Characters of a control word and of its number. The specification allows 32 letters. */
-const LONGEST_WORD = 32;
-const LONGEST_NUMBER = 11;
-
-type State = 'text' | 'backslash' | 'word' | 'number' | 'hex' | 'binary';
+/**
+ * A control word with its number and the space that ends it, a byte in two digits, a control symbol, a brace, or text. The
+ * specification allows 32 letters: the rest of more letters, or of more digits, is left out.
+ */
+const TOKEN = /\\(?:([a-z]{1,32})[a-z]*([-\d]?\d{0,10})\d*( ?)|'(..)|([^a-z']))|[{}]|[^\\{}]+/isy;
 
 /** Splits RTF into its tokens as it arrives. It keeps one token only, whatever the file contains. */
 export class RtfTokens {
-  #state: State = 'text';
-  #word = '';
-  #number = '';
-  #hex = '';
+  /** A token that may go on in the next bytes. */
+  #held = '';
+  /** Bytes of binary data that follow. */
   #binaryLeft = 0;
 
   constructor(private readonly listener: RtfListener) {}
 
   write(bytes: Uint8Array): void {
-    for (const byte of bytes) {
-      switch (this.#state) {
-        case 'text':
-          this.#text(byte);
-          break;
-        case 'backslash':
-          this.#backslash(byte);
-          break;
-        case 'word':
-        case 'number':
-          this.#control(byte);
-          break;
-        case 'hex':
-          this.#hexDigit(byte);
-          break;
-        case 'binary':
-          this.#binaryLeft -= 1;
-          if (this.#binaryLeft === 0) this.#state = 'text';
+    const text = this.#held + Buffer.from(bytes).toString('latin1');
+    this.#held = '';
+    let at = this.#skipBinary(text, 0);
+    while (at < text.length) {
+      TOKEN.lastIndex = at;
+      const match = TOKEN.exec(text);
+      if (!match) {
+        this.#held = text.slice(at);
+        return;
       }
+      const [token, word, number = '', space, hex, symbol] = match;
+      at += token.length;
+      if (word === undefined) this.#pass(token, hex, symbol);
+      else if (space === '' && at === text.length) this.#held = `\\${word}${number}`;
+      else if (word === 'bin' && Number(number) > 0) {
+        this.#binaryLeft = Number(number);
+        at = this.#skipBinary(text, at);
+      } else this.listener.control(word, /\d/.test(number) ? Number(number) : undefined);
     }
   }
 
-  #text(byte: number): void {
-    if (byte === 0x5c) this.#state = 'backslash';
-    else if (byte === 0x7b) this.listener.open();
-    else if (byte === 0x7d) this.listener.close();
-    else if (byte !== 10 && byte !== 13 && byte !== 0) this.listener.byte(byte);
+  #pass(token: string, hex: string | undefined, symbol: string | undefined): void {
+    if (token === '{') this.listener.open();
+    else if (token === '}') this.listener.close();
+    else if (hex !== undefined) {
+      if (/^[\da-f]{2}$/i.test(hex)) this.listener.text(String.fromCharCode(Number.parseInt(hex, 16)));
+    } else if (symbol === undefined) this.#text(token);
+    else if (/[\\{}]/.test(symbol)) this.listener.text(symbol);
+    else this.listener.control(/[\r\n]/.test(symbol) ? 'par' : symbol, undefined);
   }
 
-  #backslash(byte: number): void {
-    this.#state = 'text';
-    if (isLetter(byte)) {
-      this.#state = 'word';
-      this.#word = String.fromCharCode(byte);
-      this.#number = '';
-    } else if (byte === 0x27) {
-      this.#state = 'hex';
-      this.#hex = '';
-    } else if (byte === 0x5c || byte === 0x7b || byte === 0x7d) this.listener.byte(byte);
-    else this.listener.control(byte === 10 || byte === 13 ? 'par' : String.fromCharCode(byte), undefined);
+  #text(token: string): void {
+    const text = token.replace(/[\r\n\0]+/g, '');
+    if (text !== '') this.listener.text(text);
   }
 
-  #control(byte: number): void {
-    const isDigit = byte >= 0x30 && byte <= 0x39;
-    const isMinus = byte === 0x2d && this.#state === 'word';
-    if (this.#state === 'word' && isLetter(byte)) {
-      if (this.#word.length < LONGEST_WORD) this.#word += String.fromCharCode(byte);
-    } else if (isDigit || isMinus) {
-      this.#state = 'number';
-      if (this.#number.length < LONGEST_NUMBER) this.#number += String.fromCharCode(byte);
-    } else {
-      this.#endControl();
-      // A space ends a control word and belongs to it. Anything else follows it.
-      if (byte !== 0x20) this.write(Uint8Array.of(byte));
-    }
+  /** @returns where the tokens go on */
+  #skipBinary(text: string, at: number): number {
+    const skipped = Math.min(this.#binaryLeft, text.length - at);
+    this.#binaryLeft -= skipped;
+    return at + skipped;
   }
-
-  #endControl(): void {
-    const parameter = /\d/.test(this.#number) ? Number(this.#number) : undefined;
-    this.#state = 'text';
-    if (this.#word === 'bin' && parameter !== undefined && parameter > 0) {
-      this.#binaryLeft = parameter;
-      this.#state = 'binary';
-    } else this.listener.control(this.#word, parameter);
-  }
-
-  #hexDigit(byte: number): void {
-    this.#hex += String.fromCharCode(byte);
-    if (this.#hex.length < 2) return;
-    this.#state = 'text';
-    if (/^[\da-f]{2}$/i.test(this.#hex)) this.listener.byte(Number.parseInt(this.#hex, 16));
-  }
-}
-
-function isLetter(byte: number): boolean {
-  return (byte >= 0x41 && byte <= 0x5a) || (byte >= 0x61 && byte <= 0x7a);
 }

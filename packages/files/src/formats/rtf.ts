@@ -93,7 +93,8 @@ export class RtfReader implements RtfListener {
   readonly properties: Record<Target, string> = { title: '', author: '', commenter: '' };
   readonly #groups: Group[] = [{ target: 'text', substitutes: 1, aside: undefined }];
   #decoder = decoderOf('windows-1252');
-  #bytes: number[] = [];
+  /** Text in the code page of the file. */
+  #bytes = '';
   /** Characters that are left out, because a Unicode character has said what they stand for. */
   #left = 0;
   /** Whether the next control word says what the group is, and whether it may be left out if it is not known. */
@@ -153,10 +154,10 @@ export class RtfReader implements RtfListener {
     else if (this.#group.target === 'text') this.#structure(word, parameter);
   }
 
-  byte(byte: number): void {
+  text(bytes: string): void {
     this.#isFirst = false;
-    if (this.#left > 0) this.#left -= 1;
-    else this.#bytes.push(byte);
+    this.#bytes += bytes.slice(this.#left);
+    this.#left = Math.max(0, this.#left - bytes.length);
     if (this.#bytes.length >= 4096) this.#flush();
   }
 
@@ -230,9 +231,9 @@ export class RtfReader implements RtfListener {
   }
 
   #flush(): void {
-    if (this.#bytes.length === 0) return;
-    this.#add(this.#decoder.decode(Uint8Array.from(this.#bytes)));
-    this.#bytes = [];
+    if (this.#bytes === '') return;
+    this.#add(this.#decoder.decode(Buffer.from(this.#bytes, 'latin1')));
+    this.#bytes = '';
   }
 
   #add(text: string): void {
