@@ -31,6 +31,45 @@ export function headOf(file: FileSource): Promise<Uint8Array> {
   return file.read(0, Math.min(file.size, HEAD));
 }
 
+/** A file inside another one, which has been unpacked. */
+export class MemoryFile implements FileSource {
+  readonly size: number;
+
+  /** @param outer the file that it comes from, whose time it shares */
+  constructor(
+    readonly name: string,
+    private readonly content: Uint8Array,
+    private readonly outer: FileSource,
+    readonly mimeType = '',
+  ) {
+    this.size = content.length;
+  }
+
+  async read(start: number, end: number): Promise<Uint8Array> {
+    this.checkTime();
+    return this.content.subarray(start, end);
+  }
+
+  checkTime(): void {
+    this.outer.checkTime();
+  }
+}
+
+/** All bytes of what is not larger than `most`; undefined if it is. */
+export async function wholeOf(
+  chunks: AsyncIterable<Uint8Array>,
+  most: number,
+): Promise<Uint8Array | undefined> {
+  const parts: Uint8Array[] = [];
+  let size = 0;
+  for await (const chunk of chunks) {
+    size += chunk.length;
+    if (size > most) return undefined;
+    parts.push(chunk);
+  }
+  return Buffer.concat(parts);
+}
+
 /**
  * Reads a range of a file in chunks, one chunk ahead of the reader.
  *

@@ -1,3 +1,4 @@
+import { MemoryFile, wholeOf } from '../file-source.js';
 import type { FileSource } from '../file-source.js';
 import { bytes, code } from '../markdown.js';
 import { UnreadableFile } from '../unreadable-file.js';
@@ -12,6 +13,7 @@ export const LEVELS = 3;
 const OPENED = 3;
 /** Bytes of a file that is opened, at most: it is kept in memory. */
 const LARGEST = 8 * 1024 * 1024;
+const TOO_LARGE = `It is not opened, because it has more than ${bytes(LARGEST)} and is in another file.`;
 
 const ARCHIVE = /\.(zip|jar|war|apk|whl|tar|tgz|gz)$/i;
 
@@ -50,43 +52,16 @@ export class ContainedFiles {
     if (this.#count === this.most + 1) this.text += `\n\n(No more than ${this.most} files in it are opened.)`;
     if (this.#count > this.most) return;
     try {
+      const whole = content instanceof Uint8Array ? content : await wholeOf(content, LARGEST);
+      if (!whole) throw new UnreadableFile(TOO_LARGE);
       // A copy: memory that several files share must not be handed to a parser that takes it.
-      const whole = Uint8Array.from(content instanceof Uint8Array ? content : await contentOf(content));
+      const file = new MemoryFile(name, Uint8Array.from(whole), this.outer, mimeType);
       let about = '';
-      for await (const piece of this.describe(this.#fileOf(name, mimeType, whole))) about += piece;
+      for await (const piece of this.describe(file)) about += piece;
       this.text += `\n\nIn ${code(name)}: ${about}`;
     } catch (error) {
       if (!(error instanceof UnreadableFile)) throw error;
       this.text += `\n\nIn ${code(name)}: ${error.message}`;
     }
   }
-
-  #fileOf(name: string, mimeType: string, content: Uint8Array): FileSource {
-    const { outer } = this;
-    return {
-      name,
-      mimeType,
-      size: content.length,
-      read: (start, end) => {
-        outer.checkTime();
-        return Promise.resolve(content.subarray(start, end));
-      },
-      checkTime: () => outer.checkTime(),
-    };
-  }
-}
-
-async function contentOf(chunks: AsyncIterable<Uint8Array>): Promise<Uint8Array> {
-  const parts: Uint8Array[] = [];
-  let size = 0;
-  for await (const chunk of chunks) {
-    size += chunk.length;
-    if (size > LARGEST) {
-      throw new UnreadableFile(
-        `It is not opened, because it has more than ${bytes(LARGEST)} and is in another file.`,
-      );
-    }
-    parts.push(chunk);
-  }
-  return Buffer.concat(parts);
 }

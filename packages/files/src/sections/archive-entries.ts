@@ -1,5 +1,5 @@
 import type { Email } from 'postal-mime';
-import { bytesOf, headOf } from '../file-source.js';
+import { bytesOf, headOf, MemoryFile, wholeOf } from '../file-source.js';
 import type { FileSource } from '../file-source.js';
 import { fileTypeOf } from '../file-type.js';
 import type { FilesLimits } from '../files-limits.js';
@@ -14,7 +14,6 @@ import { ZipArchive } from '../formats/zip-archive.js';
 import { bytes } from '../markdown.js';
 import { tooManyEntries } from '../reading-stopped.js';
 import { UnreadableFile } from '../unreadable-file.js';
-import { MemoryFile } from './memory-file.js';
 
 /** A file of an archive. */
 export interface ArchiveFile {
@@ -105,17 +104,7 @@ async function unpack(
   limits: FilesLimits,
 ): Promise<MemoryFile> {
   const largest = (limits.memoryMiB * 1024 * 1024) / 8;
-  const parts: Uint8Array[] = [];
-  let size = 0;
-  for await (const chunk of chunks) {
-    size += chunk.length;
-    if (size > largest) throw new UnreadableFile(`Only entries up to ${bytes(largest)} are opened here.`);
-    parts.push(chunk);
-  }
-  return new MemoryFile(
-    name.slice(name.lastIndexOf('/') + 1),
-    Buffer.concat(parts),
-    file,
-    typeInside(file.mimeType),
-  );
+  const whole = await wholeOf(chunks, largest);
+  if (!whole) throw new UnreadableFile(`Only entries up to ${bytes(largest)} are opened here.`);
+  return new MemoryFile(name.slice(name.lastIndexOf('/') + 1), whole, file, typeInside(file.mimeType));
 }

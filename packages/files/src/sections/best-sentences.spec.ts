@@ -1,6 +1,6 @@
 import { FilesLimits } from '../files-limits.js';
 import { bestSentences } from './best-sentences.js';
-import { MemoryFile } from './memory-file.js';
+import { MemoryFile } from '../file-source.js';
 
 const OUTER = {
   name: '',

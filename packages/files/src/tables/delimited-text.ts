@@ -1,4 +1,5 @@
 import { truncate } from 'node:fs/promises';
+import { wholeOf } from '../file-source.js';
 import { decode, exactEncoding, guessNote } from '../formats/encoding.js';
 import type { Encoding } from '../formats/encoding.js';
 import { count } from '../markdown.js';
@@ -35,12 +36,12 @@ export function delimitedSource(
   return {
     sheet: undefined,
     async small() {
-      const all = await smallChunks(chunks());
+      const all = await wholeOf(chunks(), SAMPLE);
       if (!all) return undefined;
-      const encoding = await exactEncoding(all, likely);
+      const encoding = await exactEncoding([all], likely);
       const text = new NormalText(preferred);
       let whole = '';
-      for await (const piece of text.of(decode(all, encoding, text.onUndecodable))) whole += piece;
+      for await (const piece of text.of(decode([all], encoding, text.onUndecodable))) whole += piece;
       return smallTable(whole, text, encoding);
     },
     async write(workspace) {
@@ -50,18 +51,6 @@ export function delimitedSource(
       return finish(path, text, encoding);
     },
   };
-}
-
-/** All chunks of a small table; undefined if it is not small. */
-async function smallChunks(chunks: AsyncIterable<Uint8Array>): Promise<Uint8Array[] | undefined> {
-  const all: Uint8Array[] = [];
-  let size = 0;
-  for await (const chunk of chunks) {
-    size += chunk.length;
-    if (size > SAMPLE) return undefined;
-    all.push(chunk);
-  }
-  return all;
 }
 
 /** @returns undefined if the text is not regular: only the engine counts what it leaves out. */
