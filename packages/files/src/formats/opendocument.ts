@@ -1,4 +1,4 @@
-import { code, count, numbered, plain } from '../markdown.js';
+import { code, count, numbered } from '../markdown.js';
 import { untilStopped } from '../reading-stopped.js';
 import { UnreadableFile } from '../unreadable-file.js';
 import { DocumentDigest } from './document-digest.js';
@@ -7,6 +7,7 @@ import type { Findings } from './findings.js';
 import { describeSheets } from './opendocument-sheets.js';
 import { rowsOfOpenSheet, sheetNames } from './opendocument-rows.js';
 import { openDocumentListener } from './opendocument-text.js';
+import { titleIn } from './related-parts.js';
 import { readXml } from './xml.js';
 import type { XmlListener } from './xml.js';
 import type { TextSheet } from './text-sheet.js';
@@ -16,7 +17,7 @@ import type { ZipArchive } from './zip-archive.js';
 /** The entry with the content of all kinds of them. */
 export const CONTENT = 'content.xml';
 const STYLES = 'styles.xml';
-const KEPT = 1000;
+const PROPERTIES = 'meta.xml';
 const SHOWN_SLIDES = 20;
 
 const KINDS = new Map<string, { title: string; describe: (zip: ZipArchive) => Findings }>([
@@ -26,22 +27,13 @@ const KINDS = new Map<string, { title: string; describe: (zip: ZipArchive) => Fi
 ]);
 
 /**
- * The kind of an OpenDocument file (OASIS ODF 1.3 part 2, 3.3), and how to describe it; undefined if it is none.
+ * The kind of an OpenDocument file (OASIS ODF 1.3 part 2, 3.3), and how to describe it if it is not encrypted; undefined if it is
+ * none.
  *
  * @param mimeType what its entry `mimetype` says
  */
-export function openDocumentOf(
-  mimeType: string,
-): { title: string; describe: (zip: ZipArchive) => Findings } | undefined {
-  const known = KINDS.get(kindOf(mimeType));
-  if (!known) return undefined;
-  return {
-    title: known.title,
-    async *describe(zip) {
-      await checkEncryption(zip);
-      yield* known.describe(zip);
-    },
-  };
+export function openDocumentOf(mimeType: string) {
+  return KINDS.get(kindOf(mimeType));
 }
 
 /** The kind of an OpenDocument file that is not encrypted, such as `text`; empty if it is none. */
@@ -68,7 +60,7 @@ export async function openDocumentSheets(zip: ZipArchive, most: number): Promise
 
 async function* describeText(zip: ZipArchive): Findings {
   const digest = new DocumentDigest();
-  const title = await titleOf(zip);
+  const title = await titleIn(zip, PROPERTIES);
   const stopped = await untilStopped(async () => {
     for (const { entry, listener } of openTextParts(zip, digest)) await readXml(zip.read(entry), listener);
   });
@@ -87,7 +79,7 @@ export function openTextParts(zip: ZipArchive, sink: TextSink): { entry: string;
 
 async function* describeSlides(zip: ZipArchive): Findings {
   const digest = new DocumentDigest();
-  const title = await titleOf(zip);
+  const title = await titleIn(zip, PROPERTIES);
   const slides: string[] = [];
   let found = 0;
   let inTitle = false;
@@ -122,22 +114,12 @@ async function* describeSlides(zip: ZipArchive): Findings {
   if (stopped) throw stopped;
 }
 
-async function titleOf(zip: ZipArchive): Promise<string> {
-  let title = '';
-  let inTitle = false;
-  if (!zip.has('meta.xml')) return title;
-  await readXml(zip.read('meta.xml'), {
-    open: (name) => (inTitle = name === 'title'),
-    text(text) {
-      if (inTitle && title.length < KEPT) title += text;
-    },
-    close: () => (inTitle = false),
-  });
-  return plain(title.trim(), 200);
-}
-
-/** The manifest says which entries are encrypted (ODF 1.3 part 2, 4.4). The entry itself looks like any other. */
-async function checkEncryption(zip: ZipArchive): Promise<void> {
+/**
+ * The manifest says which entries are encrypted (ODF 1.3 part 2, 4.4). The entry itself looks like any other.
+ *
+ * @throws {UnreadableFile} if it has such entries
+ */
+export async function checkEncryption(zip: ZipArchive): Promise<void> {
   let found = false;
   if (!zip.has('META-INF/manifest.xml')) return;
   await readXml(zip.read('META-INF/manifest.xml'), {

@@ -30,7 +30,7 @@ export async function* describePdf(file: FileSource, limits: FilesLimits): Findi
     }
     yield `${headingOf('PDF document', file)}${facts.join(' ')}`;
     if (pdf.numPages <= 0) return;
-    yield outlineOf(await pdf.getOutline());
+    yield await outlineOf(pdf);
     let text = '';
     let page = 0;
     while (text.length < TEXT && page < Math.min(pdf.numPages, PAGES)) {
@@ -83,21 +83,34 @@ export type Pdf = Awaited<PdfTask['promise']>;
 
 type Outline = Awaited<ReturnType<Pdf['getOutline']>>;
 
-/** The outline, which PDF programs call bookmarks; empty if there is none. */
-function outlineOf(outline: Outline): string {
-  const lines: string[] = [];
-  addEntries(outline ?? [], 0, lines);
-  if (lines.length === 0) return '';
-  const more = lines.length > SHOWN_ENTRIES ? '\n- …' : '';
+async function outlineOf(pdf: Pdf): Promise<string> {
+  const titles = await titlesOf(pdf, SHOWN_ENTRIES + 1, SHOWN_LEVELS);
+  if (titles.length === 0) return '';
+  const lines = titles.map(({ title, level }) => `${'  '.repeat(level)}- ${code(title.trim())}`);
+  const more = titles.length > SHOWN_ENTRIES ? '\n- …' : '';
   return `\n\nOutline:\n\n${lines.slice(0, SHOWN_ENTRIES).join('\n')}${more}`;
 }
 
-function addEntries(entries: Outline, level: number, lines: string[]): void {
-  for (const { title, items } of entries) {
-    if (lines.length > SHOWN_ENTRIES) return;
-    lines.push(`${'  '.repeat(level)}- ${code(title.trim())}`);
-    if (level + 1 < SHOWN_LEVELS) addEntries(items as Outline, level + 1, lines);
-  }
+/**
+ * The titles of the outline, which PDF programs call bookmarks, in their order and with their level from 0.
+ *
+ * @param most titles, and the levels of them, that are read
+ */
+export async function titlesOf(
+  pdf: Pdf,
+  most: number,
+  levels = Infinity,
+): Promise<{ title: string; level: number }[]> {
+  const titles: { title: string; level: number }[] = [];
+  const add = (entries: Outline, level: number): void => {
+    for (const { title, items } of level < levels ? entries : []) {
+      if (titles.length >= most) return;
+      titles.push({ title, level });
+      add(items as Outline, level + 1);
+    }
+  };
+  add((await pdf.getOutline()) ?? [], 0);
+  return titles;
 }
 
 /** @param length characters that are enough */

@@ -1,9 +1,8 @@
-import { plain } from '../markdown.js';
 import { untilStopped } from '../reading-stopped.js';
 import { DocumentDigest } from './document-digest.js';
 import type { Findings } from './findings.js';
 import { titleFact } from './findings.js';
-import { relatedParts } from './related-parts.js';
+import { relatedParts, titleIn } from './related-parts.js';
 import { relatedPart } from './relationships.js';
 import type { Aside, TextSink } from './text-sink.js';
 import { readXml } from './xml.js';
@@ -117,17 +116,8 @@ function asideListener(sink: TextSink): XmlListener {
 
 /** The title of an office document, from its properties; empty if it has none. */
 export async function documentTitle(zip: ZipArchive): Promise<string> {
-  let title = '';
-  let inTitle = false;
   const related = await relatedPart(zip, '', 'core-properties');
-  await readXml(zip.read(zip.has(related) ? related : 'docProps/core.xml'), {
-    open: (name) => (inTitle = name === 'title'),
-    text(text) {
-      if (inTitle && title.length < KEPT) title += text;
-    },
-    close: () => (inTitle = false),
-  });
-  return plain(title.trim(), 200);
+  return titleIn(zip, zip.has(related) ? related : 'docProps/core.xml');
 }
 
 /**

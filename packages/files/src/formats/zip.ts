@@ -8,7 +8,7 @@ import { headingOf } from './findings.js';
 import type { Findings } from './findings.js';
 import { NOT_READ } from './kinds-by-bytes.js';
 import { describeDocument } from './word-document.js';
-import { mimeTypeOf, openDocumentOf } from './opendocument.js';
+import { checkEncryption, mimeTypeOf, openDocumentOf } from './opendocument.js';
 import { describePresentation } from './presentation.js';
 import { officeDocumentOf } from './relationships.js';
 import { describeWorkbook } from './workbook.js';
@@ -33,6 +33,7 @@ export async function* describeZip(
   const openDocument = openDocumentOf(mimeType);
   if (openDocument) {
     yield headingOf(openDocument.title, file);
+    await checkEncryption(zip);
     return yield* openDocument.describe(zip);
   }
   if (zip.has('xl/workbook.bin')) {

@@ -1,8 +1,7 @@
 import { headOf } from '../file-source.js';
 import type { FileSource } from '../file-source.js';
 import type { FilesLimits } from '../files-limits.js';
-import { openPdf, refusal, textOfPage } from '../formats/pdf.js';
-import type { Pdf } from '../formats/pdf.js';
+import { openPdf, refusal, textOfPage, titlesOf } from '../formats/pdf.js';
 import { notesOfSlide, slidesInOrder, textOfSlide } from '../formats/presentation.js';
 import { CONTENT, openDocumentKind } from '../formats/opendocument.js';
 import { openDocumentListener } from '../formats/opendocument-text.js';
@@ -58,27 +57,13 @@ async function withPdf<T>(
       what: 'page',
       count: pdf.numPages,
       text: (number) => textOfPage(pdf, number, LONGEST),
-      outline: () => outlineOf(pdf),
+      outline: () => titlesOf(pdf, TITLES),
     });
   } catch (error) {
     throw refusal(error);
   } finally {
     await task.destroy();
   }
-}
-
-async function outlineOf(pdf: Pdf): Promise<{ title: string; level: number }[]> {
-  type Items = Awaited<ReturnType<Pdf['getOutline']>>;
-  const titles: { title: string; level: number }[] = [];
-  const add = (items: Items, level: number): void => {
-    for (const item of items ?? []) {
-      if (titles.length >= TITLES) return;
-      titles.push({ title: item.title, level });
-      add(item.items as Items, level + 1);
-    }
-  };
-  add(await pdf.getOutline(), 0);
-  return titles;
 }
 
 async function slidesOf(zip: ZipArchive, main: string): Promise<Pages> {
