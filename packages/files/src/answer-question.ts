@@ -6,14 +6,13 @@ import type { Findings } from './formats/findings.js';
 import { code } from './markdown.js';
 import { filesNamed, noSuchFile } from './named-files.js';
 import type { Question } from './parser-protocol.js';
-import { ReadingStopped } from './reading-stopped.js';
+import { isOfFile } from './reading-stopped.js';
 import { find } from './sections/find.js';
 import { showPart } from './sections/show-part.js';
 import type { PartRequest } from './sections/show-part.js';
 import { suggestRequests } from './suggest.js';
 import { queryTables } from './tables/query-tables.js';
 import type { Workspace } from './tables/workspace.js';
-import { UnreadableFile } from './unreadable-file.js';
 
 /**
  * Answers a question about files, in Markdown.
@@ -72,6 +71,6 @@ const NOTHING: Record<PartRequest['kind'], string> = {
 };
 
 function sentenceFor(error: unknown): string {
-  if (error instanceof UnreadableFile || error instanceof ReadingStopped) return error.message;
+  if (isOfFile(error)) return error.message;
   throw error;
 }

@@ -1,4 +1,5 @@
 import { bytes, count } from './markdown.js';
+import { UnreadableFile } from './unreadable-file.js';
 
 /**
  * Thrown where a limit ends the reading of a file. A parser that catches it describes what it has read, and throws it again:
@@ -21,6 +22,21 @@ export class ReadingStopped extends Error {
   /** The same, with the place that a reader of an outer format knows. */
   at(where: string): ReadingStopped {
     return new ReadingStopped(where, this.why);
+  }
+}
+
+/** Whether an error is about what a file is or costs. Its message is for the caller. */
+export function isOfFile(error: unknown): error is UnreadableFile | ReadingStopped {
+  return error instanceof UnreadableFile || error instanceof ReadingStopped;
+}
+
+/** What is read; undefined if the file cannot be read. */
+export async function ifReadable<T>(reading: Promise<T>): Promise<T | undefined> {
+  try {
+    return await reading;
+  } catch (error) {
+    if (isOfFile(error)) return undefined;
+    throw error;
   }
 }
 

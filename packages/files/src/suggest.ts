@@ -14,8 +14,7 @@ import { isEngineError } from './tables/engine-errors.js';
 import { suggestStatements } from './tables/suggest-statements.js';
 import type { Statements } from './tables/suggest-statements.js';
 import type { Workspace } from './tables/workspace.js';
-import { ReadingStopped } from './reading-stopped.js';
-import { UnreadableFile } from './unreadable-file.js';
+import { isOfFile } from './reading-stopped.js';
 import { hasMeaning, wordsOf } from './words.js';
 
 /** Suggestions of one answer. */
@@ -118,9 +117,7 @@ async function firstOf<T, R>(all: T[], look: (each: T) => Promise<R | undefined>
       const found = await look(each);
       if (found !== undefined) return found;
     } catch (error) {
-      const isOfFile =
-        error instanceof UnreadableFile || error instanceof ReadingStopped || isEngineError(error);
-      if (!isOfFile) throw error;
+      if (!isOfFile(error) && !isEngineError(error)) throw error;
     }
   }
   return undefined;

@@ -1,7 +1,7 @@
 import type { IAudioMetadata } from 'music-metadata';
 import type { FileSource } from '../file-source.js';
 import { code, count, numbered } from '../markdown.js';
-import { ReadingStopped } from '../reading-stopped.js';
+import { isOfFile } from '../reading-stopped.js';
 import { UnreadableFile } from '../unreadable-file.js';
 import { describeBinary } from './binary.js';
 import { headingOf } from './findings.js';
@@ -28,7 +28,7 @@ export async function* describeMedia(file: FileSource, type: { mime: string; ext
     if (error instanceof UnsupportedFileTypeError || error instanceof CouldNotDetermineFileTypeError) {
       return yield* describeBinary(file, type);
     }
-    if (error instanceof ReadingStopped || error instanceof UnreadableFile) throw error;
+    if (isOfFile(error)) throw error;
     // Its readers throw errors of many kinds about broken files, also those of JavaScript itself.
     throw new UnreadableFile(`This ${type.ext.toUpperCase()} file is broken or cut off: it cannot be read.`);
   }

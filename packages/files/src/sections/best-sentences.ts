@@ -1,8 +1,7 @@
 import type { FileSource } from '../file-source.js';
 import type { FilesLimits } from '../files-limits.js';
 import { clip, code } from '../markdown.js';
-import { ReadingStopped } from '../reading-stopped.js';
-import { UnreadableFile } from '../unreadable-file.js';
+import { isOfFile } from '../reading-stopped.js';
 import { hasMeaning, likeness, wordsOf } from '../words.js';
 import { showPlace } from './passage.js';
 import { sentencesOf } from './sentences.js';
@@ -83,7 +82,7 @@ async function collect(
       if (found.size > 0) candidates.push({ ...sentence, file, found });
     }
   } catch (error) {
-    if (!(error instanceof UnreadableFile || error instanceof ReadingStopped)) throw error;
+    if (!isOfFile(error)) throw error;
   }
 }
 

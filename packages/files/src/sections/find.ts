@@ -2,8 +2,7 @@ import type { FileSource } from '../file-source.js';
 import type { FilesLimits } from '../files-limits.js';
 import type { Findings } from '../formats/findings.js';
 import { code, count, plain } from '../markdown.js';
-import { ReadingStopped } from '../reading-stopped.js';
-import { UnreadableFile } from '../unreadable-file.js';
+import { isOfFile } from '../reading-stopped.js';
 import { showPlace } from './passage.js';
 import type { Place } from './passage.js';
 import { MOST, passagesOf } from './passages-of.js';
@@ -71,7 +70,7 @@ async function candidatesIn(
       }
       if (length > MOST) said.add(`only the first ${count(MOST, 'character')} were read.`);
     } catch (error) {
-      if (!(error instanceof UnreadableFile || error instanceof ReadingStopped)) throw error;
+      if (!isOfFile(error)) throw error;
       said.add(error.message);
     }
     for (const note of said) notes.push(`${code(file.name)}: ${note}`);

@@ -1,7 +1,6 @@
 import type { FileSource } from '../file-source.js';
 import type { FilesLimits } from '../files-limits.js';
-import { ReadingStopped } from '../reading-stopped.js';
-import { UnreadableFile } from '../unreadable-file.js';
+import { ifReadable } from '../reading-stopped.js';
 import { tableName } from './table-names.js';
 import type { TableSource } from './table-source.js';
 import { tablesOf } from './tables-of.js';
@@ -25,20 +24,10 @@ export async function catalogOf(
   const tables: NamedTable[] = [];
   const taken = new Set<string>();
   for (const file of files) {
-    const sources = await tablesOf(file, limits, workspace).catch(noneIfUnreadable);
-    for (const source of sources) {
-      tables.push({
-        name: tableName(file.name, source.sheet, taken),
-        file: file.name,
-        size: file.size,
-        source,
-      });
+    for (const source of (await ifReadable(tablesOf(file, limits, workspace))) ?? []) {
+      const name = tableName(file.name, source.sheet, taken);
+      tables.push({ name, file: file.name, size: file.size, source });
     }
   }
   return tables;
-}
-
-function noneIfUnreadable(error: unknown): TableSource[] {
-  if (error instanceof UnreadableFile || error instanceof ReadingStopped) return [];
-  throw error;
 }

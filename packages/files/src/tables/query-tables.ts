@@ -5,7 +5,7 @@ import type { FileSource } from '../file-source.js';
 import type { FilesLimits } from '../files-limits.js';
 import { SEND_TABLES } from '../formats/archive.js';
 import { block, code, table as markdownTable } from '../markdown.js';
-import { ReadingStopped } from '../reading-stopped.js';
+import { ifReadable } from '../reading-stopped.js';
 import { ONLY_READING } from '../request.js';
 import type { FilesRequest, ResultForm } from '../request.js';
 import { archiveFiles } from '../sections/archive-entries.js';
@@ -108,14 +108,8 @@ async function execute(execution: Execution): Promise<TablesAnswer> {
   }
 }
 
-async function resultOf({
-  engine,
-  statement,
-  as,
-  tables,
-  path,
-  directory,
-}: Execution): Promise<TablesAnswer> {
+async function resultOf(execution: Execution): Promise<TablesAnswer> {
+  const { engine, statement, as, tables, path, directory } = execution;
   const summarized = await summarizedTable(engine, statement, tables);
   if (as === 'table') {
     if (summarized) return { text: withoutPath(await profileOf(summarized), directory) };
@@ -235,14 +229,9 @@ async function noTables(files: FileSource[], limits: FilesLimits): Promise<strin
   }
   const sentence = `There are no tables in ${files.length === 1 ? 'this file' : `these ${files.length} files`}.`;
   for (const file of files) {
-    const entries = await archiveFiles(file, limits).catch(undefinedIfUnreadable);
-    if (entries) return `${sentence} ${SEND_TABLES}`;
+    if (await ifReadable(archiveFiles(file, limits))) return `${sentence} ${SEND_TABLES}`;
   }
   return `${sentence} ${WHAT_IS_A_TABLE}`;
-}
-
-function undefinedIfUnreadable(error: unknown): undefined {
-  if (!(error instanceof UnreadableFile || error instanceof ReadingStopped)) throw error;
 }
 
 /** Whether a statement has the name of a table as a word. To read a table in vain only costs time. */
