@@ -117,11 +117,7 @@ export class ParserJob implements Queued {
 
   /** Whether the question still waits for its first turn after so many milliseconds. */
   async waits(milliseconds: number): Promise<boolean> {
-    const deadline = Date.now() + milliseconds;
-    while (this.#isWaiting && !this.#isEnded && Date.now() < deadline) {
-      await this.#changeWithin(deadline - Date.now());
-    }
-    return this.#isWaiting && !this.#isEnded;
+    return !(await this.#isWithin(milliseconds, () => !this.#isWaiting || this.#isEnded));
   }
 
   /**
@@ -133,13 +129,12 @@ export class ParserJob implements Queued {
   async *steps(): AsyncGenerator<JobStep> {
     let told = 0;
     for (let isLast = false; !isLast;) {
-      while (!(await this.#saysWithin(PROGRESS_MS))) {
+      while (!(await this.#isWithin(PROGRESS_MS, () => this.#text !== '' || this.#isEnded))) {
         if (this.#read === told) continue;
         told = this.#read;
         yield { read: told };
       }
-      const deadline = Date.now() + GATHERED_MS;
-      while (!this.#isEnded && Date.now() < deadline) await this.#changeWithin(deadline - Date.now());
+      await this.#isWithin(GATHERED_MS, () => this.#isEnded);
       if (this.#isCancelled) return;
       if (this.#isInterrupted) throw new QueryError('interrupted', INTERRUPTED);
       const text = this.#text;
@@ -149,19 +144,16 @@ export class ParserJob implements Queued {
     }
   }
 
-  /** Whether there is a text, or the end, within so many milliseconds. */
-  async #saysWithin(milliseconds: number): Promise<boolean> {
+  /** Waits until something is so, and so many milliseconds at most. @returns whether it is */
+  async #isWithin(milliseconds: number, isSo: () => boolean): Promise<boolean> {
     const deadline = Date.now() + milliseconds;
-    const says = () => this.#text !== '' || this.#isEnded;
-    while (!says() && Date.now() < deadline) await this.#changeWithin(deadline - Date.now());
-    return says();
-  }
-
-  async #changeWithin(milliseconds: number): Promise<void> {
-    let timer: NodeJS.Timeout | undefined;
-    const late = new Promise<void>((resolve) => (timer = setTimeout(resolve, milliseconds)));
-    await Promise.race([this.#change, late]);
-    clearTimeout(timer);
+    while (!isSo() && Date.now() < deadline) {
+      let timer: NodeJS.Timeout | undefined;
+      const late = new Promise<void>((resolve) => (timer = setTimeout(resolve, deadline - Date.now())));
+      await Promise.race([this.#change, late]);
+      clearTimeout(timer);
+    }
+    return isSo();
   }
 
   #changed(): void {

@@ -143,7 +143,7 @@ export class ParserPool {
       return this.#run(job, new ParserChild(this.limits.memoryMiB));
     }
     if (stopped === 'gave way') this.#postpone(job);
-    else if (stopped === 'time') conclude(job, this.#tooSlow(job, seconds));
+    else if (stopped === 'time') conclude(job, exceeds(job, secondsOf(seconds), 'it'));
     else if (outcome.type === 'done') job.end({ ...outcome.attachments, file: outcome.file });
     else if (outcome.type === 'died' && outcome.isStopped) job.interrupt();
     else conclude(job, this.#sentenceFor(job, outcome));
@@ -226,22 +226,10 @@ export class ParserPool {
       case 'failed':
         return this.#unexpected(job, outcome.cause);
       case 'died':
-        return outcome.isOutOfMemory ? this.#tooBig(job) : this.#unexpected(job, outcome.cause);
+        return outcome.isOutOfMemory
+          ? exceeds(job, `${this.limits.memoryMiB} MiB of memory`, 'one file')
+          : this.#unexpected(job, outcome.cause);
     }
-  }
-
-  #tooSlow(job: ParserJob, seconds: number): string {
-    const limit = secondsOf(seconds);
-    return job.hasText
-      ? `Reading stopped here: no more than ${limit} are spent on it.`
-      : `${subjectOf(job)} takes more than ${limit}, which is more than is spent on it.`;
-  }
-
-  #tooBig(job: ParserJob): string {
-    const limit = `${this.limits.memoryMiB} MiB of memory`;
-    return job.hasText
-      ? `Reading stopped here: no more than ${limit} are spent on one file.`
-      : `${subjectOf(job)} takes more than ${limit}, which is more than is spent on one file.`;
   }
 
   #unexpected(job: ParserJob, cause: string): string {
@@ -255,8 +243,11 @@ export class ParserPool {
   }
 }
 
-function subjectOf({ question }: ParserJob): string {
-  return question.kind === 'describe' ? 'Describing this file' : 'This request';
+/** What the caller is told of a limit. @param what it is spent on */
+function exceeds({ hasText, question }: ParserJob, limit: string, what: string): string {
+  if (hasText) return `Reading stopped here: no more than ${limit} are spent on ${what}.`;
+  const subject = question.kind === 'describe' ? 'Describing this file' : 'This request';
+  return `${subject} takes more than ${limit}, which is more than is spent on ${what}.`;
 }
 
 /** Requests that are not found are no part of an answer. */
