@@ -3,6 +3,7 @@ import { bytes, code, compressionOf, count, table } from '../markdown.js';
 /** One entry of an archive of any kind. */
 export interface ArchiveEntry {
   name: string;
+  /** `link`: a hard or symbolic link. `special`: a device or a pipe. */
   kind: 'file' | 'folder' | 'link' | 'special';
   /** Bytes, unpacked. */
   size: number;

@@ -1,14 +1,10 @@
 import { UnreadableFile } from '../unreadable-file.js';
+import type { ArchiveEntry } from './archive.js';
 import { ByteQueue } from './byte-queue.js';
 import { decoderOf } from './code-pages.js';
 
-/** One entry of a tar archive. */
-export interface TarEntry {
-  name: string;
-  /** `link`: a hard or symbolic link. `special`: a device or a pipe. */
-  kind: 'file' | 'folder' | 'link' | 'special';
-  /** Bytes when unpacked. For a sparse file these are more than the archive holds. */
-  size: number;
+/** One entry of a tar archive. A sparse file has more bytes than the archive holds. */
+export interface TarEntry extends ArchiveEntry {
   /** Bytes that the archive holds of it. */
   stored: number;
   isSparse: boolean;

@@ -7,6 +7,7 @@ import type { FilesLimits } from '../files-limits.js';
 import { bytes, code } from '../markdown.js';
 import { ReadingStopped, unpackedTooMuch } from '../reading-stopped.js';
 import { UnreadableFile } from '../unreadable-file.js';
+import type { ArchiveEntry } from './archive.js';
 import { decoderOf } from './code-pages.js';
 import { encodingOfNames, guessNote } from './encoding.js';
 import { ReadAhead } from './read-ahead.js';
@@ -16,20 +17,10 @@ const UTF_8 = 0x800;
 /** The field of an entry that has its name in Unicode. */
 const UNICODE_PATH = 0x7075;
 
-/** One entry of a ZIP file, as its directory states. */
-export interface ZipEntry {
-  name: string;
-  kind: 'file' | 'folder';
-  encrypted: boolean;
-  /** Bytes, unpacked and packed. */
-  size: number;
-  packed: number;
-}
-
 /** A ZIP file whose directory has been read. Its entries are unpacked one at a time, within the limit. */
 export class ZipArchive {
-  /** In the order of the directory, up to the limit. */
-  readonly entries: ZipEntry[] = [];
+  /** What the directory states, in its order and up to the limit. */
+  readonly entries: ArchiveEntry[] = [];
   /** What ended the reading of the directory before its end. */
   stopped: ReadingStopped | undefined;
   /** Sentences about what is guessed. */
@@ -171,7 +162,6 @@ export class ZipArchive {
       kind: name.endsWith('/') ? 'folder' : 'file',
       encrypted: entry.isEncrypted(),
       size: entry.uncompressedSize,
-      packed: entry.compressedSize,
     });
     this.#found.set(name, entry);
     this.#folded.set(folded(name), entry);

@@ -85,7 +85,7 @@ async function* allOf(file: FileSource, limits: FilesLimits, notes: Set<string>,
   if (archive || isMessage) return;
   const ofPages = await withPages(file, limits, async (pages) => pages && collect(passagesOfPages(pages)));
   if (ofPages) return yield* ofPages;
-  const isText = (certainEncoding(file.mimeType, head, false) ?? legacyEncoding(head)) !== undefined;
+  const isText = (certainEncoding(file.mimeType, head, false) ?? (await guessedEncoding(head))) !== undefined;
   const sheets = !isText || mayBeWorkbook(file, head) ? await moreSheets(file) : undefined;
   if (sheets) return yield* passagesOfSheets(sheets);
   const signature = Buffer.from(head.subarray(0, 4)).toString('latin1');
