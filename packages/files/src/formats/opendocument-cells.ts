@@ -60,10 +60,8 @@ export class SheetListener implements XmlListener {
   open(name: string, attributes: Record<string, string>): void {
     if (name === 'table') {
       this.#row = { number: 1, repeats: 0, cells: [] };
-      this.events.sheet(
-        attributes['table:name'] ?? '',
-        this.#hidden.has(attributes['table:style-name'] ?? ''),
-      );
+      const isHidden = this.#hidden.has(attributes['table:style-name'] ?? '');
+      this.events.sheet(attributes['table:name'] ?? '', isHidden);
     }
     if (name === 'style') this.#style = attributes['style:name'] ?? '';
     if (name === 'table-properties' && attributes['table:display'] === 'false' && this.#hidden.size < 1000)

@@ -12,12 +12,6 @@ export interface SheetCell {
   value: string;
 }
 
-/** Number of the last row and column that have a value. */
-export interface SheetExtent {
-  rows: number;
-  columns: number;
-}
-
 /** Cells of the first rows of a sheet; empty ones are left out. */
 export type SheetRows = (SheetCell | undefined)[][];
 
@@ -52,18 +46,6 @@ export async function readFirstRows(
   return first;
 }
 
-/**
- * Reads a worksheet as it arrives. The extent is that of the values, not the one that the file states.
- *
- * @param extent is updated with each value, so that it is known also where reading stops
- */
-export async function measureSheet(chunks: AsyncIterable<Uint8Array>, extent: SheetExtent): Promise<void> {
-  await readCells(chunks, (_cell, row, column) => {
-    if (row > extent.rows) extent.rows = row;
-    if (column > extent.columns) extent.columns = column;
-  });
-}
-
 /** A row of a sheet that has values. */
 export interface SheetRow {
   /** From 1. */
@@ -92,8 +74,8 @@ export async function* rowsOfSheet(chunks: AsyncGenerator<Uint8Array>): AsyncGen
   yield* paced(chunks, (passed) => readCells(passed, onCell), take);
 }
 
-/** Calls `onCell` with each cell that has a value or a formula. */
-async function readCells(
+/** Reads a worksheet as it arrives. Calls `onCell` with each cell that has a value or a formula. */
+export async function readCells(
   chunks: AsyncIterable<Uint8Array>,
   onCell: (cell: SheetCell, row: number, column: number) => void,
   isEnough: () => boolean = () => false,

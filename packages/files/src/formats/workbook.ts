@@ -2,7 +2,7 @@ import { code, count, moreOf } from '../markdown.js';
 import { untilStopped } from '../reading-stopped.js';
 import type { Findings } from './findings.js';
 import { relatedPart, relationshipsOf } from './relationships.js';
-import { measureSheet, readFirstRows, unescaped } from './sheet.js';
+import { readCells, readFirstRows, unescaped } from './sheet.js';
 import type { SheetCell, SheetRows } from './sheet.js';
 import { numberFormats, shownNumber } from './sheet-dates.js';
 import type { NumberFormat } from './sheet-dates.js';
@@ -47,8 +47,16 @@ export async function* describeWorkbook(zip: ZipArchive, main: string, heading: 
   for (const { entry } of sheets.slice(0, SHOWN_SHEETS)) {
     previews.push(entry ? await readFirstRows(zip.read(entry), SHOWN_ROWS, SHOWN_COLUMNS) : []);
   }
-  const strings = await sharedStrings(zip, main, previews.flat(2));
-  const show = shower({ strings, formats: await numberFormats(zip, main), from1904 });
+  // Only texts that are shown are kept: a workbook may contain millions.
+  const texts = previews.flat(2).filter((cell) => cell?.type === 's');
+  const wanted = new Set(texts.map((cell) => Number(cell!.value)));
+  const strings = await readSharedStrings(zip, main, wanted);
+  const values = { strings, formats: await numberFormats(zip, main), from1904 };
+  const show = (cell: SheetCell | undefined) => {
+    const text = textOfCell(cell, values);
+    if (text === null) return '';
+    return cell!.type === 'b' ? text : code(text, 40);
+  };
 
   for (const [index, { name, entry, hidden }] of sheets.slice(0, MEASURED_SHEETS).entries()) {
     const heads = `\n\nSheet ${code(name, 40)}`;
@@ -60,8 +68,14 @@ export async function* describeWorkbook(zip: ZipArchive, main: string, heading: 
     const rows = (previews[index] ?? []).map((row) => Array.from(row, show));
     const isLarge = zip.sizeOf(entry) > LARGE;
     if (isLarge) yield `${known}${previewOf(rows)}`;
+    // The extent is that of the values, not the one that the file states. It is known also where reading stops.
     const extent = { rows: 0, columns: 0 };
-    const stopped = await untilStopped(() => measureSheet(zip.read(entry), extent));
+    const stopped = await untilStopped(() =>
+      readCells(zip.read(entry), (_cell, row, column) => {
+        if (row > extent.rows) extent.rows = row;
+        if (column > extent.columns) extent.columns = column;
+      }),
+    );
     const size = `${stopped ? 'at least ' : ''}${count(extent.rows, 'row')} × ${count(extent.columns, 'column')}.`;
     yield isLarge ? `${heads} has ${size}` : `${known} ${size}${previewOf(rows, extent)}`;
     if (stopped) throw stopped;
@@ -94,14 +108,6 @@ export function textOfCell(
   return type === 'n' ? shownNumber(value, formats.get(style), from1904) : value;
 }
 
-function shower(values: CellValues) {
-  return (cell: SheetCell | undefined): string => {
-    const text = textOfCell(cell, values);
-    if (text === null) return '';
-    return cell!.type === 'b' ? text : code(text, 40);
-  };
-}
-
 /** The sheets of a workbook, and from which day it counts the others. @param main the entry of its main part */
 export async function readWorkbook(
   zip: ZipArchive,
@@ -125,18 +131,8 @@ export async function readWorkbook(
   return { sheets, from1904 };
 }
 
-/** Cells refer to their texts by number. Only texts that are shown are kept: a workbook may contain millions. */
-function sharedStrings(
-  zip: ZipArchive,
-  main: string,
-  cells: (SheetCell | undefined)[],
-): Promise<Map<number, string>> {
-  const wanted = new Set(cells.flatMap((cell) => (cell?.type === 's' ? [Number(cell.value)] : [])));
-  return readSharedStrings(zip, main, wanted);
-}
-
 /**
- * Reads the texts to which cells refer.
+ * Reads the texts to which cells refer by number.
  *
  * @param wanted their numbers; all of them if left out
  */

@@ -55,16 +55,8 @@ async function writeRows(workspace: Workspace, rows: ReadRows, names?: string[])
     yield text;
   }
   const path = await workspace.write(lines());
-  const table: DelimitedTable = {
-    format: 'delimited',
-    path,
-    delimiter: ',',
-    quote: '"',
-    width,
-    encoding: undefined,
-    notes,
-  };
-  return names ? { ...table, names } : table;
+  const read = { path, width, notes, ...(names && { names }) };
+  return { format: 'delimited', delimiter: ',', quote: '"', encoding: undefined, ...read };
 }
 
 function quoted(cell: string | null): string {

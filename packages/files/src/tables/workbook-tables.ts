@@ -30,13 +30,10 @@ export async function workbookTables(zip: ZipArchive): Promise<TableSource[]> {
       const source = rowsSource(name, (notes) => withoutEmptyColumns(sheet, notes));
       return fault === undefined ? source : { ...source, fault };
     }
-    return tables.map((area) =>
-      rowsSource(
-        tables.length === 1 ? name : area.name,
-        (notes) => rowsOfArea(sheet, area, notes),
-        area.names,
-      ),
-    );
+    return tables.map((area) => {
+      const title = tables.length === 1 ? name : area.name;
+      return rowsSource(title, (notes) => rowsOfArea(sheet, area, notes), area.names);
+    });
   });
 }
 
