@@ -51,10 +51,8 @@ export async function* describeParts(
   const text = questions.map((part) => part.text).join(' ');
   // A query that brings files asks about these.
   const about = known.filter((part) => files.includes(part));
-  const items = yield* suggestionsOf(
-    ask({ kind: 'suggest', text }, about.length > 0 ? about : known),
-    signal,
-  );
+  const job = ask({ kind: 'suggest', text }, about.length > 0 ? about : known);
+  const items = yield* suggestionsOf(job, signal);
   if (signal.aborted) return;
   if (questions.length > 0) yield message(noLanguage(items, !isToldOfModel(context.history)));
   if (items.length > 0) yield suggestions(items);

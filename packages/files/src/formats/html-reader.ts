@@ -7,19 +7,7 @@ const MAX_ATTRIBUTES = 1000;
 const KEPT = 1000;
 
 /** Elements whose text is not shown. */
-const HIDDEN = new Set([
-  'script',
-  'style',
-  'noscript',
-  'template',
-  'svg',
-  'math',
-  'select',
-  'textarea',
-  'iframe',
-  'rt',
-  'rp',
-]);
+const HIDDEN = new Set('script style noscript template svg math select textarea iframe rt rp'.split(' '));
 /** Elements that do not break a line; any other element ends a paragraph. */
 const INLINE = new Set(
   (

@@ -44,14 +44,8 @@ const FORMATS = new Map([
 ]);
 
 function formatOf(mimeType: string): string {
-  const subtype = mimeType.split('/')[1] ?? '';
-  return (
-    FORMATS.get(mimeType) ??
-    subtype
-      .replace(/^x-/, '')
-      .replace(/^vnd\./, '')
-      .toUpperCase()
-  );
+  const subtype = mimeType.replace(/^image\/(x-)?(vnd\.)?/, '');
+  return FORMATS.get(mimeType) ?? subtype.toUpperCase();
 }
 
 /** Whether the end marker of a PNG (RFC 2083 §4.1.4), JPEG or GIF is missing. Bytes after the marker are allowed. */

@@ -66,13 +66,8 @@ export async function readMail(file: FileSource, limits: FilesLimits): Promise<E
 }
 
 /** What its headers say about an e-mail: names and values. */
-export function headersOf({
-  subject,
-  from,
-  to = [],
-  cc = [],
-  date,
-}: Email): [name: string, values: string[]][] {
+export function headersOf(mail: Email): [name: string, values: string[]][] {
+  const { subject, from, to = [], cc = [], date } = mail;
   const facts: [string, (string | undefined)[]][] = [
     ['Subject', [subject]],
     ['From', from ? [addressOf(from)] : []],

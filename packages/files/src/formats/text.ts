@@ -45,9 +45,8 @@ export class TextTally {
 
   /** The figures as text for an answer. */
   toString(): string {
-    return [count(this.lines, 'line'), count(this.words, 'word'), count(this.characters, 'character')].join(
-      ', ',
-    );
+    const [lines, words] = [count(this.lines, 'line'), count(this.words, 'word')];
+    return `${lines}, ${words}, ${count(this.characters, 'character')}`;
   }
 }
 

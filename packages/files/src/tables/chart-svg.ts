@@ -45,14 +45,8 @@ function barsOf({ series, points }: Chart, top: number): { body: string[]; heigh
   const body = [`<path d="M${at(zero)} ${top - 4}V${height - PADDING}" stroke="#8a8a8a"/>`];
   for (const [row, { label, values }] of points.entries()) {
     const y = top + row * rowHeight;
-    body.push(
-      textAt(
-        PADDING + LABEL_WIDTH - 8,
-        y + (rowHeight - ROW_GAP) / 2 + 4,
-        'end',
-        clipped(label, LABEL_LENGTH),
-      ),
-    );
+    const middle = y + (rowHeight - ROW_GAP) / 2;
+    body.push(textAt(PADDING + LABEL_WIDTH - 8, middle + 4, 'end', clipped(label, LABEL_LENGTH)));
     for (const [index, value] of values.entries()) {
       if (value === null) continue;
       const x = scale.at(value);
@@ -104,21 +98,20 @@ function legendOf(series: string[]): string[] {
   ]);
 }
 
+interface Scale {
+  at: (value: number) => number;
+  ticks: number[];
+}
+
 /** Places of numbers from `start` to `end`, with zero and round steps. */
-function scaleOf(
-  points: Point[],
-  start: number,
-  end: number,
-): { at: (value: number) => number; ticks: number[] } {
+function scaleOf(points: Point[], start: number, end: number): Scale {
   const values = points.flatMap((point) => point.values).filter((value) => value !== null);
   const [lowest, highest] = [Math.min(0, ...values), Math.max(0, ...values)];
   const raw = highest / TICKS - lowest / TICKS || 1;
   const size = 10 ** Math.floor(Math.log10(raw));
   const step = size * ([1, 2, 5, 10].find((each) => size * each >= raw) ?? 10);
-  const [from, to] = [
-    Math.floor(lowest / step),
-    Math.max(Math.ceil(highest / step), Math.floor(lowest / step) + 1),
-  ];
+  const from = Math.floor(lowest / step);
+  const to = Math.max(Math.ceil(highest / step), from + 1);
   const ticks = Array.from({ length: to - from + 1 }, (_, index) =>
     Number(((from + index) * step).toPrecision(12)),
   );

@@ -48,13 +48,8 @@ export async function typedTable(engine: TableEngine, name: string, notes: strin
     type: typeInWords(type as string),
   }));
   const [rows] = await engine.row(`select count(*) from ${identifier(name)}`);
-  return new EngineTable(engine, name, {
-    rows: Number(rows),
-    columns,
-    hasHeader: undefined,
-    text: undefined,
-    notes,
-  });
+  const facts = { rows: Number(rows), columns, hasHeader: undefined, text: undefined, notes };
+  return new EngineTable(engine, name, facts);
 }
 
 async function importDelimited(

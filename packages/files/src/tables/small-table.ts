@@ -72,30 +72,23 @@ export class SmallTable implements Table {
     );
   }
 
-  first(rows: number, columns: number): Promise<JsonValue[][]> {
+  async first(rows: number, columns: number): Promise<JsonValue[][]> {
     const first = this.cells.slice(0, rows);
-    return Promise.resolve(
-      first.map((row) => row.slice(0, columns).map((cell, at) => valueOf(cell, this.#types[at]!))),
-    );
+    return first.map((row) => row.slice(0, columns).map((cell, at) => valueOf(cell, this.#types[at]!)));
   }
 
-  different(column: number, most: number): Promise<string[] | undefined> {
-    const type = this.#types[column]!;
-    const values = new Set(this.cells.map((row) => valueOf(row[column]!, type)));
+  async different(column: number, most: number): Promise<string[] | undefined> {
+    const values = new Set(this.#valuesOf(column));
     values.delete(null);
-    return Promise.resolve(values.size > most ? undefined : [...values].map(showValue));
+    return values.size > most ? undefined : [...values].map(showValue);
   }
 
-  figures(columns: number): Promise<ColumnFigures[]> {
-    return Promise.resolve(
-      this.columns.slice(0, columns).map((column, index) => {
-        const type = this.#types[index]!;
-        return figuresOf(
-          column,
-          this.cells.map((row) => valueOf(row[index]!, type)),
-        );
-      }),
-    );
+  async figures(columns: number): Promise<ColumnFigures[]> {
+    return this.columns.slice(0, columns).map((column, at) => figuresOf(column, this.#valuesOf(at)));
+  }
+
+  #valuesOf(column: number): JsonValue[] {
+    return this.cells.map((row) => valueOf(row[column]!, this.#types[column]!));
   }
 }
 
