@@ -1,5 +1,8 @@
+import { readArrow } from './arrow.js';
+import { readDbase } from './dbase.js';
 import type { FileBytes } from './file-bytes.js';
 import type { ReadFile } from './read-table.js';
+import { readSas } from './sas.js';
 import { readXls } from './xls.js';
 
 export type { FileBytes } from './file-bytes.js';
@@ -7,7 +10,12 @@ export type { ReadFile, ReadTable } from './read-table.js';
 export { UnreadableTableFile } from './unreadable-table-file.js';
 
 /** Each reads files of its kind; undefined for others. */
-const READERS: ((file: FileBytes, head: Uint8Array) => Promise<ReadFile | undefined>)[] = [readXls];
+const READERS: ((file: FileBytes, head: Uint8Array) => Promise<ReadFile | undefined>)[] = [
+  readXls,
+  readArrow,
+  readSas,
+  readDbase,
+];
 
 /**
  * Reads a file of a kind that this package knows; undefined for others.
