@@ -94,14 +94,14 @@ async function* describeSlides(zip: ZipArchive): Findings {
   const stopped = await untilStopped(() =>
     readXml(zip.read(CONTENT), {
       ...listener,
-      open(name, attributes) {
+      open(name, attributes, tag) {
         if (name === 'page') {
           found += 1;
           hasTitle = false;
           if (found <= SHOWN_SLIDES) slides.push('');
         }
         if (name === 'frame') inTitle = attributes['presentation:class'] === 'title';
-        listener.open?.(name, attributes);
+        listener.open?.(name, attributes, tag);
       },
     }),
   );

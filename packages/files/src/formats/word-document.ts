@@ -101,11 +101,11 @@ function asideListener(sink: TextSink): XmlListener {
   let author: string | undefined;
   return {
     ...text,
-    open(name, attributes) {
+    open(name, attributes, tag) {
       const what = ASIDES.get(name);
       if (what) sink.openAside(what);
       if (what) author = attributes['w:author'];
-      text.open?.(name, attributes);
+      text.open?.(name, attributes, tag);
     },
     close(name) {
       text.close?.(name);

@@ -84,9 +84,9 @@ async function openSlidesOf(zip: ZipArchive): Promise<Pages> {
   let length = 0;
   await readXml(zip.read(CONTENT), {
     ...listener,
-    open(name, attributes) {
+    open(name, attributes, tag) {
       if (name === 'page') sink.place.slide! += 1;
-      listener.open?.(name, attributes);
+      listener.open?.(name, attributes, tag);
     },
     text(text) {
       length += text.length;

@@ -126,7 +126,8 @@ async function showOutline(file: FileSource, limits: FilesLimits): Promise<strin
   if (entries) {
     const names: string[] = [];
     for await (const { name } of entries) if (names.push(name) > LISTED) break;
-    return [lines(names.map((name) => `- entry ${code(name)}`)), ...(zip?.notes ?? [])].join('\n\n');
+    const notes = (await zipOf(file, limits))?.notes ?? [];
+    return [lines(names.map((name) => `- entry ${code(name)}`)), ...notes].join('\n\n');
   }
   const titles: string[] = [];
   for await (const { text, level } of passagesOf(file, limits)) {
@@ -164,9 +165,13 @@ async function showText(file: FileSource, limits: FilesLimits): Promise<string |
 }
 
 async function sheetsOfFile(file: FileSource, limits: FilesLimits): Promise<TextSheet[] | undefined> {
+  const zip = await zipOf(file, limits);
+  return (zip && (await sheetsOf(zip))) ?? moreSheets(file);
+}
+
+async function zipOf(file: FileSource, limits: FilesLimits): Promise<ZipArchive | undefined> {
   const head = Buffer.from((await headOf(file)).subarray(0, 4)).toString('latin1');
-  const sheets = head === 'PK\x03\x04' ? await sheetsOf(await ZipArchive.open(file, limits)) : undefined;
-  return sheets ?? moreSheets(file);
+  return head === 'PK\x03\x04' ? ZipArchive.open(file, limits) : undefined;
 }
 
 function listed(names: string[]): string {
