@@ -172,7 +172,6 @@ describe('The kinds of files', () => {
   });
 
   it.each<[string, string, string, number?]>([
-    ['Arrow file (Feather)', 'Save it as CSV or Parquet.', 'ARROW1\0\0'],
     ['Arrow stream', 'Save it as CSV or Parquet.', '\xff\xff\xff\xff\x20\x06\0\0\x10\0\0\0\0\0\x0a\0'],
     ['SPSS data', 'Save it as CSV or Parquet.', '$FL2@(#) SPSS\0'],
     ['Stata data', 'Save it as CSV or Parquet.', '<stata_dta><header><release>118</release>\0'],

@@ -130,7 +130,7 @@ describe('FilesHandler', () => {
         '**C file**, 94 bytes. 4 lines, 17 words, 94 characters. Encoding: UTF-8.\n\n```c\nunsigned char a_txt[]',
       ],
       ['utf16.txt', '2 lines, 4 words, 19 characters. Encoding: UTF-16, little-endian.'],
-      ['latin.txt', 'read as Windows-1252.\n\n```text\nGrüße aus Köln\n```'],
+      ['latin.txt', 'not UTF-8, read as Windows-1252. That a text is windows-1252 is a guess: '],
       ['encrypted.pdf', '### `encrypted.pdf`\n\nThis PDF is encrypted: it opens with its password only.'],
       ['encrypted.docx', 'This document is encrypted: it opens with its password only.'],
       ['encrypted.zip', 'It is encrypted: the names are readable, the contents only with the password.'],
