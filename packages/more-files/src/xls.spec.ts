@@ -182,9 +182,9 @@ describe('A workbook of an older format', () => {
 
   it('that is too large for memory says what to do', async () => {
     const content = written(book({ Data: DATA }), 'biff8');
-    const file = { ...fileOf('a.xls', content), size: 7_000_000 };
+    const file = { ...fileOf('a.xls', content), size: 4_000_001 };
     await expect(readTableFile(file, content)).rejects.toThrow(
-      'Excel workbook of 97 to 2003 (XLS): only workbooks of up to 6 MB are read. Save it as XLSX or CSV.',
+      'Excel workbook of 97 to 2003 (XLS): only workbooks of up to 4 MB are read. Save it as XLSX or CSV.',
     );
   });
 

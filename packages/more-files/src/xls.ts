@@ -13,7 +13,7 @@ const TAIL = 128 * 1024;
 /** A kind of workbook. */
 interface Kind {
   title: string;
-  /** Bytes that the cells may take, which SheetJS holds in memory all at once. */
+  /** Bytes that the cells may take: SheetJS holds them in memory all at once, each of an XLS in about 700 bytes. */
   largest: number;
   /** Of the cells; those of the file if absent. */
   size?: number;
@@ -24,8 +24,8 @@ interface Kind {
 }
 
 const MEGABYTE = 1_000_000;
-const XLS: Kind = { title: 'Excel workbook of 97 to 2003 (XLS)', largest: 6 * MEGABYTE };
-const OLD_XLS: Kind = { title: 'Excel workbook of before 97 (XLS)', largest: 6 * MEGABYTE, isOld: true };
+const XLS: Kind = { title: 'Excel workbook of 97 to 2003 (XLS)', largest: 4 * MEGABYTE };
+const OLD_XLS: Kind = { title: 'Excel workbook of before 97 (XLS)', largest: 4 * MEGABYTE, isOld: true };
 const XLSB: Kind = { title: 'Excel binary workbook (XLSB)', largest: 20 * MEGABYTE };
 const XML: Kind = { title: 'Excel workbook as XML (2003)', largest: 16 * MEGABYTE, isText: true };
 const HTML: Kind = { title: 'Web page with the name of a workbook', largest: 10 * MEGABYTE, isText: true };
@@ -107,7 +107,11 @@ async function parse(kind: Kind, bytes: Uint8Array): Promise<WorkBook> {
   if (kind.isOld) xlsx.set_cptable(await import('@e965/xlsx/dist/cpexcel.full.mjs'));
   const broken = `${kind.title}: it is broken or cut off.`;
   try {
-    if (!kind.isText) return xlsx.read(Buffer.from(bytes), { ...OPTIONS, type: 'buffer' });
+    if (!kind.isText)
+      return xlsx.read(Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length), {
+        ...OPTIONS,
+        type: 'buffer',
+      });
     const text = textOf(bytes);
     // SheetJS reads as much as there is.
     if (kind === XML && !/<\/(\w+:)?workbook>\s*$/i.test(text.slice(-200))) throw new Error(broken);
