@@ -60,6 +60,14 @@ describe('A workbook of an older format', () => {
     expect(text).toContain('Table `Places`: 1 row of 2 columns.');
   });
 
+  it('may be a tab-separated text or a web page that is named as one', async () => {
+    const text = Buffer.from('\ufeffcity\tamount\nOslo\t1.5\nRome\t2\n', 'utf16le');
+    expect(await ask('select sum(amount) as s from export', 'export.xls', text)).toContain('| 3.5 |');
+    const page = '<table><tr><th>city<th>amount<tr><td>Oslo<td>1.5<tr><td>Rome<td>2</table>';
+    const sum = 'select sum(amount) as s from export_sheet1';
+    expect(await ask(sum, 'export.xls', Buffer.from(page))).toContain('| 3.5 |');
+  });
+
   it('that cannot be read says why, also where a statement asks it', async () => {
     const content = workbook('biff8');
     const cut = content.subarray(0, content.length - 700);
