@@ -30,7 +30,7 @@ import {
   describeSheets,
   describeTables,
 } from './tables/describe-tables.js';
-import { mayBeWorkbook, readMore } from './tables/more-tables.js';
+import { isOffered, readMore } from './tables/more-tables.js';
 import type { Workspace } from './tables/workspace.js';
 import { UnreadableFile } from './unreadable-file.js';
 
@@ -74,8 +74,8 @@ async function* examine(
   const head = await headOf(file);
   // A PDF may consist of plain text only: it must be recognised before text is.
   if (beginsWith(head, '%PDF-')) return yield* describePdf(file, limits);
-  const workbook = mayBeWorkbook(file, head) ? await readMore(file) : undefined;
-  if (workbook) return yield* describeMore(file, workbook, limits, workspace);
+  const offered = isOffered(file, head) ? await readMore(file) : undefined;
+  if (offered) return yield* describeMore(file, offered, limits, workspace);
   const unicode = certainEncoding(file.mimeType, head, head.length === file.size);
   if (unicode) return yield* describeAsText(file, unicode, head, limits, workspace, describe);
   if (beginsWith(head, 'PK\x03\x04') || beginsWith(head, 'PK\x05\x06')) {

@@ -64,6 +64,28 @@ describe('A text file whose kind its text shows', () => {
     );
   });
 
+  it('of a calendar has its events as a table', async () => {
+    const calendar =
+      'BEGIN:VCALENDAR\r\nBEGIN:VEVENT\r\nDTSTART;TZID=Europe/Oslo:20240304T100000\r\nSUMMARY:Lunch\r\nEND:VEVENT\r\n' +
+      'BEGIN:VEVENT\r\nDTSTART:garbage\r\nEND:VEVENT\r\nEND:VCALENDAR\r\n';
+    const described = await describedBy(handler, 'a.ics', calendar);
+    expect(described).toContain('**Calendar (iCalendar)**');
+    expect(described).toContain('1 event left out: broken or cut off.');
+    const file = filePart('a.ics', calendar);
+    const answer = await answerOf(handler, [file, 'select start, time_zone, summary from a']);
+    expect(answer).toContain('1 event left out');
+    expect(answer).toMatch(/2024-03-04[T ]10:00:00`? \| `Europe\/Oslo` \| `Lunch`/);
+    expect(await answerOf(handler, [file, 'find lunch'])).toContain('SUMMARY:Lunch');
+  });
+
+  it('of contacts has them as a table', async () => {
+    const contacts = 'BEGIN:VCARD\r\nVERSION:3.0\r\nFN:Eva Müller\r\nTEL;TYPE=WORK:+49 1\r\nEND:VCARD\r\n';
+    expect(await describedBy(handler, 'a.vcf', contacts)).toContain('**Contacts (vCard)**');
+    expect(await answerOf(handler, [filePart('a.vcf', contacts), 'select name, phones from a'])).toContain(
+      '| `Eva Müller` | `+49 1 (work)` |',
+    );
+  });
+
   it('of TopoJSON has a table for each of its objects, with the properties as columns', async () => {
     const topology = JSON.stringify({
       type: 'Topology',

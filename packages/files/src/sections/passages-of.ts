@@ -25,7 +25,7 @@ import type { TextSheet } from '../formats/text-sheet.js';
 import { wordParts } from '../formats/word-document.js';
 import { readXml } from '../formats/xml.js';
 import { ZipArchive } from '../formats/zip-archive.js';
-import { mayBeWorkbook, moreSheets } from '../tables/more-tables.js';
+import { isOffered, moreSheets } from '../tables/more-tables.js';
 import { sheetsOf } from '../tables/workbook-tables.js';
 import { UnreadableFile } from '../unreadable-file.js';
 import { archiveFiles, isMail } from './archive-entries.js';
@@ -86,7 +86,7 @@ async function* allOf(file: FileSource, limits: FilesLimits, notes: Set<string>,
   const ofPages = await withPages(file, limits, async (pages) => pages && collect(passagesOfPages(pages)));
   if (ofPages) return yield* ofPages;
   const isText = (certainEncoding(file.mimeType, head, false) ?? (await guessedEncoding(head))) !== undefined;
-  const sheets = !isText || mayBeWorkbook(file, head) ? await moreSheets(file) : undefined;
+  const sheets = !isText || isOffered(file, head) ? await moreSheets(file) : undefined;
   if (sheets) return yield* passagesOfSheets(sheets);
   const signature = Buffer.from(head.subarray(0, 4)).toString('latin1');
   if (signature === 'PK\x03\x04') return yield* passagesOfOffice(await ZipArchive.open(file, limits));

@@ -11,12 +11,15 @@ import type { TableSource } from './table-source.js';
 
 /** The namespace of the XML of Excel 2003. */
 const WORKBOOK_AS_XML = 'urn:schemas-microsoft-com:office:spreadsheet';
+/** How they begin, after a byte order mark in one of three encodings. */
+const CALENDAR_OR_CONTACTS = /^(?:\xef\xbb\xbf|\xff\xfe|\xfe\xff)?\s*BEGIN:(?:VCALENDAR|VCARD)\s/i;
 
-/** Whether a file that looks like a ZIP archive or a text may be a workbook of which the package knows more. */
-export function mayBeWorkbook({ name }: { name: string }, head: Uint8Array): boolean {
+/** Whether a file that looks like a ZIP archive or a text may be a workbook, a calendar or contacts, of which the package knows more. */
+export function isOffered({ name }: { name: string }, head: Uint8Array): boolean {
   // In UTF-16 each second byte is zero.
   const text = Buffer.from(head.subarray(0, 8192)).toString('latin1').replaceAll('\0', '');
-  return text.startsWith('PK\x03\x04') || extensionOf(name) === 'xls' || text.includes(WORKBOOK_AS_XML);
+  const isWorkbook = extensionOf(name) === 'xls' || text.includes(WORKBOOK_AS_XML);
+  return text.startsWith('PK\x03\x04') || isWorkbook || CALENDAR_OR_CONTACTS.test(text);
 }
 
 /**

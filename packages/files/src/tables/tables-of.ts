@@ -16,7 +16,7 @@ import { ZipArchive } from '../formats/zip-archive.js';
 import { databaseTables } from './database-tables.js';
 import { delimitedSource } from './delimited-text.js';
 import { jsonTables } from './json-tables.js';
-import { mayBeWorkbook, moreTables } from './more-tables.js';
+import { isOffered, moreTables } from './more-tables.js';
 import type { TableSource } from './table-source.js';
 import { workbookTables } from './workbook-tables.js';
 import type { Workspace } from './workspace.js';
@@ -31,7 +31,7 @@ export async function tablesOf(
   const signature = head.toString('latin1', 0, 16);
   if (signature.startsWith('PAR1')) return [parquetSource(file)];
   if (signature.startsWith('SQLite format 3\0')) return databaseTables(file, workspace);
-  const more = mayBeWorkbook(file, head) ? await moreTables(file) : [];
+  const more = isOffered(file, head) ? await moreTables(file) : [];
   if (more.length > 0) return more;
   if (signature.startsWith('PK\x03\x04')) {
     return workbookTables(await ZipArchive.open(file, limits));
