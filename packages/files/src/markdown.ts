@@ -19,13 +19,8 @@ export function clip(text: string, length: number): string {
 
 /** One harmless line of at most `length` characters: control characters and line breaks become spaces. */
 export function plain(text: string, length = 80): string {
-  return clip(
-    text
-      .slice(0, length * 4)
-      .replace(UNSAFE, ' ')
-      .replace(LONE_SURROGATE, '\ufffd'),
-    length,
-  );
+  const line = text.slice(0, length * 4).replace(UNSAFE, ' ');
+  return clip(line.replace(LONE_SURROGATE, '\ufffd'), length);
 }
 
 /**

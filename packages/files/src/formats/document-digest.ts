@@ -121,7 +121,7 @@ export class DocumentDigest implements TextSink {
     ];
     if (this.tables > 0) sentences.push(`${count(this.tables, 'table')}.`);
     for (const [what, amount] of this.#asides) sentences.push(`${count(amount, what)}.`);
-    const parts = [sentences.join(' '), this.#outline(), ...this.#tables(), this.#commentList()];
+    const parts = [sentences.join(' '), this.outline(), ...this.#tables(), this.#commentList()];
     return [...parts, this.beginning(isWhole)].filter((part) => part !== '').join('\n\n');
   }
 
@@ -132,7 +132,8 @@ export class DocumentDigest implements TextSink {
     return `Its text begins:\n\n${opening(beginning, this.#beginning.length < KEPT && isWhole)}`;
   }
 
-  #outline(): string {
+  /** Its headings, in Markdown; empty if there are none. */
+  outline(): string {
     if (this.#headingCount === 0) return '';
     const left = this.#headingCount - SHOWN_HEADINGS;
     const more = left > 0 ? `\n- (${count(left, 'more heading')})` : '';

@@ -3,10 +3,10 @@ import type { FileSource } from '../file-source.js';
 import { code, count, opening } from '../markdown.js';
 import { untilStopped } from '../reading-stopped.js';
 import { UnreadableFile } from '../unreadable-file.js';
+import { DocumentDigest } from './document-digest.js';
 import { headingOf } from './findings.js';
 import type { Findings } from './findings.js';
 
-const SHOWN_HEADINGS = 20;
 const KEPT = 1000;
 
 /** Describes a Jupyter notebook (nbformat 4): language, cells, headings, outputs and how its code begins. */
@@ -50,8 +50,7 @@ class Notebook {
   cells = 0;
   readonly #kinds = new Map<string, number>();
   readonly #outputs = new Map<string, number>();
-  readonly #headings: string[] = [];
-  #headingCount = 0;
+  readonly #digest = new DocumentDigest();
   #language = '';
   #kernel = '';
   #code = '';
@@ -87,28 +86,21 @@ class Notebook {
     );
     const outputs = [...this.#outputs].map(([kind, amount]) => count(amount, kind));
     if (outputs.length > 0) facts.push(`Outputs: ${outputs.join(', ')}.`);
-    const parts = [facts.join(' ')];
-    if (this.#headings.length > 0) {
-      const left = this.#headingCount - this.#headings.length;
-      const more = left > 0 ? `\n- (${count(left, 'more heading')})` : '';
-      parts.push(`Headings:\n\n${this.#headings.join('\n')}${more}`);
-    }
+    const parts = [facts.join(' '), this.#digest.outline()];
     const beginning = this.#code.trim();
     if (beginning !== '') {
       const fence = /^[a-z]{1,20}$/.test(this.#language) ? this.#language : 'text';
       parts.push(`Its code begins:\n\n${opening(beginning, isWhole && !this.#hasMoreCode, fence)}`);
     }
-    return parts.join('\n\n');
+    return parts.filter((part) => part !== '').join('\n\n');
   }
 
   #addHeadings(source: string): void {
     for (const line of source.split('\n')) {
       const [, marks = '', text = ''] = /^(#{1,6}) (.*)/.exec(line) ?? [];
       if (text.trim() === '') continue;
-      this.#headingCount += 1;
-      if (this.#headings.length < SHOWN_HEADINGS) {
-        this.#headings.push(`${'  '.repeat(marks.length - 1)}- ${code(text.trim())}`);
-      }
+      this.#digest.add(text);
+      this.#digest.endParagraph(marks.length - 1);
     }
   }
 }
