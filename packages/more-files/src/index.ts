@@ -1,4 +1,6 @@
 import { readArrow } from './arrow.js';
+import { readCalendar } from './calendar.js';
+import { readContacts } from './contacts.js';
 import { readDbase } from './dbase.js';
 import type { FileBytes } from './file-bytes.js';
 import type { ReadFile } from './read-table.js';
@@ -15,6 +17,8 @@ const READERS: ((file: FileBytes, head: Uint8Array) => Promise<ReadFile | undefi
   readArrow,
   readSas,
   readDbase,
+  readCalendar,
+  readContacts,
 ];
 
 /**
