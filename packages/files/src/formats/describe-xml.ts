@@ -24,7 +24,7 @@ class Elements {
   readonly #times = new Map<string, number>();
   readonly #open: string[] = [];
 
-  open(name: string, attributes: Record<string, string>, tag: string): void {
+  open(name: string, attributes: Record<string, string>, tag = name): void {
     if (this.total === 0) {
       this.root = tag;
       this.namespace = attributes[tag === name ? 'xmlns' : `xmlns:${tag.slice(0, -name.length - 1)}`] ?? '';

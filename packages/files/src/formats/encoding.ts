@@ -18,7 +18,7 @@ export interface Encoding {
 
 const UTF_8: Encoding = { label: 'utf-8', name: 'UTF-8' };
 /** How Japanese begins in ISO-2022-JP, whose bytes are those of ASCII. */
-const ISO_2022_JP = /\x1b\$[@B]/;
+const ISO_2022_JP = ['\x1b$@', '\x1b$B'];
 /** The bytes of U+FFFD, which also stands for bytes that cannot be decoded. */
 const REPLACEMENTS = new Map([
   ['utf-8', Buffer.from('efbfbd', 'hex')],
@@ -46,7 +46,7 @@ export function certainEncoding(mimeType: string, head: Uint8Array, whole: boole
   if (head.includes(0)) return utf16WithoutMark(head);
   if (hasControls(head)) return undefined;
   if (label !== undefined && !label.startsWith('utf-')) return declared(label);
-  if (ISO_2022_JP.test(Buffer.from(head).toString('latin1')))
+  if (ISO_2022_JP.some((escape) => Buffer.from(head).includes(escape)))
     return { label: 'iso-2022-jp', name: 'ISO-2022-JP' };
   return isWellFormed(head, whole) ? UTF_8 : undefined;
 }

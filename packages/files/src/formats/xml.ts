@@ -20,7 +20,7 @@ const OPEN_DOCUMENT = /^urn:oasis:names:tc:opendocument:xmlns:([a-z]+):1\.0$/;
 /** Receives the events of an XML document while it is read. Names of elements have no prefix, attributes the usual one. */
 export interface XmlListener {
   /** @param tag the name with its prefix */
-  open?(name: string, attributes: Record<string, string>, tag: string): void;
+  open?(name: string, attributes: Record<string, string>, tag?: string): void;
   text?(text: string): void;
   close?(name: string): void;
   /** Whether the rest of the document need not be read. */
