@@ -56,3 +56,23 @@ async function compare(examined, { kind, path, text, ask }, differ) {
 function beginningOf(text) {
   return text.replace(/\s+/g, ' ').slice(0, 160);
 }
+
+/**
+ * Sorts the differences of a file into those of the list and others.
+ *
+ * @param known groups: `what` differs, the `files`, the `reason`, and `isFault` where the service is wrong; the files that were
+ * seen are noted in them
+ */
+export function judge(examined, known) {
+  const { file } = examined;
+  const differences = examined.differences.map((difference) => {
+    const what = difference.what.replace(/ of .*/s, '');
+    return {
+      ...difference,
+      known: known.find((group) => group.what.includes(what) && group.files.includes(file)),
+    };
+  });
+  for (const { known: group } of differences) if (group) (group.seen ??= new Set()).add(file);
+  const isWrong = differences.some(({ known: group }) => !group || group.isFault);
+  return { ...examined, differences, isWrong };
+}

@@ -1,6 +1,6 @@
 /**
  * Sends sample files of public packages to the built service, compares what it says with what readers of others see, and writes
- * docs/files-corpus.md. The packages are downloaded: 130 MB, into a temporary folder.
+ * docs/files-corpus.md. The packages are downloaded: 100 MB, into a temporary folder.
  *
  *     npm run corpus                                # all: about ten minutes
  *     npm run corpus -- --only vega-datasets,debian-faq --kind XLSX
@@ -17,6 +17,7 @@ import process from 'node:process';
 import { parseArgs } from 'node:util';
 import { withPackages } from '../matrix/commands.mjs';
 import { installPackages } from './install.mjs';
+import { printDifferences, report } from './report.mjs';
 import { samplesIn } from './samples.mjs';
 import { FilesService } from './service.mjs';
 
@@ -44,14 +45,15 @@ async function main() {
   for (const each of missing) console.log(`Not here: ${each}`);
   const samples = (await samplesIn(packages)).filter(({ kind }) => !values.kind || kind === values.kind);
   console.log(`${samples.length} files of ${packages.length} packages.`);
-  const { examine } = await import('./examine.mjs');
-  const { judge } = await import('./known.mjs');
+  const { examine, judge } = await import('./examine.mjs');
   const known = JSON.parse(await readFile(new URL('known.json', import.meta.url), 'utf8'));
   service = await FilesService.start();
   const examined = [];
-  for (const sample of samples) examined.push(judge(await examine(sample, service), known));
+  for (const sample of samples) {
+    examined.push(judge(await examine(sample, service), known));
+    printDifferences(examined.at(-1));
+  }
   const isWhole = !values.only && !values.kind;
-  const { report } = await import('./report.mjs');
   const unknown = await report(examined, known, {
     packages,
     missing,

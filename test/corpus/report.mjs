@@ -5,20 +5,23 @@ import { format, resolveConfig } from 'prettier';
 
 const DOCUMENT = join(resolve(import.meta.dirname, '../..'), 'docs/files-corpus.md');
 
+/** Prints the differences of a file. */
+export function printDifferences({ file, differences }) {
+  for (const { what, ours, theirs, known } of differences) {
+    const said = `${file}: ${what}: ${ours}; other reader: ${theirs}`;
+    console.log(known ? `known: ${said} (${known.reason})` : `UNKNOWN: ${said}`);
+  }
+}
+
 /**
- * Prints the differences, and writes the table of the document.
+ * Prints the table, and writes it into the document.
  *
  * @param known the groups of the list
  * @returns how many differences are not known
  */
 export async function report(examined, known, { packages, missing, isWhole, isWritten }) {
-  const all = examined.flatMap(({ file, differences }) => differences.map((each) => ({ file, ...each })));
-  for (const { file, what, ours, theirs, known: group } of all) {
-    const said = `${file}: ${what}: ${ours}; other reader: ${theirs}`;
-    console.log(group ? `known: ${said} (${group.reason})` : `UNKNOWN: ${said}`);
-  }
   if (isWhole) printGone(known);
-  const unknown = all.filter(({ known: group }) => !group).length;
+  const unknown = examined.flatMap(({ differences }) => differences.filter((each) => !each.known)).length;
   console.log(`${examined.length} files, ${unknown} unknown differences.`);
   const rows = rowsOf(examined);
   console.log(rows.map((row) => row.join('\t')).join('\n'));
@@ -29,7 +32,7 @@ export async function report(examined, known, { packages, missing, isWhole, isWr
 function printGone(known) {
   for (const { what, files, seen = new Set() } of known)
     for (const file of files.filter((each) => !seen.has(each)))
-      console.log(`No longer there: ${file}: ${what}. Remove it from known.json.`);
+      console.log(`No longer there: ${file}: ${what.join(', ')}. Remove it from known.json.`);
 }
 
 function rowsOf(examined) {

@@ -9,7 +9,7 @@ import { compressors } from 'hyparquet-compressors';
 import Papa from 'papaparse';
 import initSqlJs from 'sql.js';
 import XLSX from 'xlsx';
-import { decoded } from './decoded.mjs';
+import { decoded } from './texts.mjs';
 
 /** The readers of each kind. */
 export const TABLES = {
@@ -23,7 +23,6 @@ export const TABLES = {
   XLSB: workbook,
 };
 
-/** The first line names the columns, whatever it says: the rule of most readers. */
 async function delimited(path) {
   const bytes = await readFile(path);
   const text = decoded(path.endsWith('.gz') ? gunzipSync(bytes) : bytes);
@@ -31,8 +30,12 @@ async function delimited(path) {
   return [{ ...withNames(undefined, data), areTexts: true }];
 }
 
-function withNames(name, [columns = [], ...rows]) {
-  return { name, columns: columns.map((each) => String(each ?? '').trim()), rows };
+/** The first row names the columns, unless a cell of it is a number. */
+function withNames(name, rows) {
+  const [first = []] = rows;
+  const areNames = first.every((cell) => !(cell instanceof Date) && !/^-?\d+(?:\.\d+)?$/.test(cell));
+  const columns = first.map((cell) => (areNames ? String(cell ?? '').trim() : ''));
+  return { name, columns, rows: areNames ? rows.slice(1) : rows };
 }
 
 async function json(path) {
@@ -70,7 +73,9 @@ async function parquet(path) {
 async function database(path) {
   const { Database } = await initSqlJs();
   const opened = new Database(await readFile(path));
-  const [found] = opened.exec(`select name from sqlite_master where type = 'table'`);
+  const [found] = opened.exec(
+    `select name from sqlite_master where type = 'table' and sql not like 'create virtual%' and name not like 'sqlite%'`,
+  );
   const tables = found.values.map(([name]) => {
     const statement = opened.prepare(`select * from "${name.replaceAll('"', '""')}"`);
     const rows = [];
@@ -85,12 +90,16 @@ async function workbook(path) {
   const { SheetNames, Sheets } = XLSX.read(await readFile(path), { cellDates: true });
   return SheetNames.map((name) => {
     const rows = XLSX.utils.sheet_to_json(Sheets[name], { header: 1, defval: null, blankrows: false });
-    return withNames(name, withoutEmptyColumns(rows));
+    return withNames(name, withoutEmptyColumns(rows.filter((row) => row.some(isPresent))));
   }).filter(({ columns }) => columns.length > 0);
+}
+
+function isPresent(cell) {
+  return (cell ?? '') !== '';
 }
 
 function withoutEmptyColumns(rows) {
   const width = Math.max(0, ...rows.map((row) => row.length));
-  const isUsed = Array.from({ length: width }, (_, at) => rows.some((row) => (row[at] ?? '') !== ''));
+  const isUsed = Array.from({ length: width }, (_, at) => rows.some((row) => isPresent(row[at])));
   return rows.map((row) => isUsed.flatMap((used, at) => (used ? [row[at] ?? null] : [])));
 }

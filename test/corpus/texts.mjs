@@ -2,11 +2,9 @@
 import { readFile } from 'node:fs/promises';
 import { PDFiumLibrary } from '@hyzyla/pdfium';
 import { strFromU8, unzipSync } from 'fflate';
-import { simpleParser } from 'mailparser';
 import mammoth from 'mammoth';
 import { parse } from 'parse5';
 import probe from 'probe-image-size';
-import { decoded } from './decoded.mjs';
 
 /** The text of a file of each kind. */
 export const TEXTS = {
@@ -16,7 +14,6 @@ export const TEXTS = {
   EPUB: (path) => textInZip(path, /\.x?html?$/),
   PDF: pdf,
   HTML: async (path) => textOfMarkup(decoded(await readFile(path))),
-  'e-mails': mail,
   text: async (path) => decoded(await readFile(path)),
 };
 
@@ -46,11 +43,6 @@ async function pdf(path) {
   }
 }
 
-async function mail(path) {
-  const { text, html } = await simpleParser(await readFile(path), { skipImageLinks: true });
-  return text ?? (html ? textOfMarkup(html) : '');
-}
-
 async function textInZip(path, wanted) {
   const parts = unzipSync(await readFile(path), { filter: ({ name }) => wanted.test(name) });
   return Object.values(parts)
@@ -61,7 +53,9 @@ async function textInZip(path, wanted) {
 /** Elements after which a word ends, in HTML, DrawingML and OpenDocument. */
 const BLOCKS =
   /^(?:p|div|li|dt|dd|h[1-6]|t[dhr]|br|pre|option|a:p|a:br|text:[phs]|text:tab|text:line-break|table:.*)$/;
-const HIDDEN = /^(?:script|style|head|template|noscript|office:annotation)$/;
+/** What a page does not show as its text, and the fields of a form. */
+const HIDDEN =
+  /^(?:script|style|head|template|noscript|select|textarea|svg|math|iframe|rt|rp|office:annotation|a:tablestyleid)$/;
 
 function textOfMarkup(markup) {
   return textOfNode(parse(markup.replace(/<([\w:]+)([^<>]*)\/>/g, '<$1$2></$1>')));
@@ -71,4 +65,13 @@ function textOfNode({ nodeName, value = '', childNodes = [] }) {
   if (HIDDEN.test(nodeName)) return '';
   const text = nodeName === '#text' ? value : childNodes.map(textOfNode).join('');
   return BLOCKS.test(nodeName) ? ` ${text} ` : text;
+}
+
+/** The text of bytes: UTF-8, and Windows-1252 where they are not. */
+export function decoded(bytes) {
+  try {
+    return new TextDecoder('utf-8', { fatal: true }).decode(bytes);
+  } catch {
+    return new TextDecoder('windows-1252').decode(bytes);
+  }
 }
