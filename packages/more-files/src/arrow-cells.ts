@@ -1,4 +1,4 @@
-import { DataType, Precision, Type, UnionMode } from 'apache-arrow';
+import { DataType, Type, UnionMode } from 'apache-arrow';
 import type {
   Data,
   Date_,
@@ -40,7 +40,7 @@ const UUID = 'arrow.uuid';
 /** Reads the cells of a column. @param notes gets what is changed */
 export function columnReader({ name, type, metadata }: Field, notes: ColumnNotes): ReadText {
   const isUuid = metadata.get('ARROW:extension:name') === UUID && DataType.isFixedSizeBinary(type);
-  const { text } = isUuid ? asText(uuidText) : formOf(type, (what) => notes.add(name, what));
+  const { text } = isUuid ? asText(uuidText) : formOf(type as DataType, (what) => notes.add(name, what));
   return (data, at) => (data.getValid(at) ? text(data, at) : null);
 }
 
@@ -56,7 +56,7 @@ function formOf(type: DataType, note: Note): Form {
     case Type.Int:
       return asJson((data, at) => String(valueOf(data, at)));
     case Type.Float:
-      return asJson(floatText((type as Float).precision as Precision, note));
+      return asJson(floatText((type as Float).precision, note));
     case Type.Decimal:
       return asJson(decimalText(type as Decimal));
     case Type.Utf8:
@@ -146,8 +146,8 @@ function dictionaryForm(form: Form): Form {
 
 function unionForm({ mode, typeIdToChildIndex }: Union, forms: Form[]): Form {
   const find = (data: Data, at: number): [form: Form, data: Data, at: number] => {
-    const child = typeIdToChildIndex[Number(data.typeIds[at])] as number;
-    const place = mode === UnionMode.Dense ? Number(data.valueOffsets[at]) : at;
+    const child = typeIdToChildIndex[(data.typeIds as Int8Array)[at]!]!;
+    const place = mode === UnionMode.Dense ? (data.valueOffsets as Int32Array)[at]! : at;
     return [forms[child]!, data.children[child]!, place];
   };
   return {

@@ -1,5 +1,6 @@
+import type { FileHandle } from 'node:fs/promises';
 import { DataType, RecordBatchReader } from 'apache-arrow';
-import type { AsyncRecordBatchFileReader, RecordBatch, Schema } from 'apache-arrow';
+import type { Schema } from 'apache-arrow';
 import { unpackBuffersWith } from './arrow-buffers.js';
 import { columnReader } from './arrow-cells.js';
 import { ColumnNotes, quoted } from './column-notes.js';
@@ -8,9 +9,11 @@ import type { ReadFile } from './read-table.js';
 import { UnreadableTableFile } from './unreadable-table-file.js';
 
 /** Bytes of one record batch, packed and unpacked: one at a time is in memory. */
-const LARGEST_BATCH = 96 * 1024 * 1024;
+const LARGEST_BATCH = 128 * 1024 * 1024;
+/** Bytes that are fetched at a time. */
+const CHUNK = 1024 * 1024;
 const TOO_LARGE =
-  'A record batch of this Arrow file is larger than 96 MiB: save it in smaller batches, such as of 50,000 rows, or as Parquet.';
+  'A record batch of this Arrow file is larger than 128 MiB: save it in smaller batches, such as of 50,000 rows, or as Parquet.';
 const BROKEN = 'This Arrow file is broken, or has a type that is not known here: save it as Parquet or CSV.';
 const CUT_OFF = 'The end of this Arrow file is missing: save and send it again.';
 const NO_END = 'The end mark of the Arrow stream is missing: rows may be missing, too.';
@@ -62,10 +65,10 @@ async function* rowsOf(file: FileBytes, notes: string[]): AsyncGenerator<(string
   let batches = 0;
   try {
     for await (const batch of reader) {
-      const { children } = (batch as RecordBatch).data;
+      const { children } = batch.data;
       if (children.some(({ length }) => length < batch.numRows)) throw new UnreadableTableFile(BROKEN);
       for (let at = 0; at < batch.numRows; at += 1) {
-        if (at % ROWS_PER_CHECK === 0) file.checkTime();
+        if (at % ROWS_PER_CHECK === 0) source.checkTime();
         yield columns.map((read, column) => read(children[column]!, at));
       }
       batches += 1;
@@ -78,9 +81,9 @@ async function* rowsOf(file: FileBytes, notes: string[]): AsyncGenerator<(string
   notes.push(...changed.sentences());
 }
 
-async function opened(source: Source): Promise<AsyncRecordBatchFileReader> {
+async function opened(source: Source): Promise<RecordBatchReader> {
   try {
-    const reader = (await RecordBatchReader.from(source as never)) as unknown as AsyncRecordBatchFileReader;
+    const reader: RecordBatchReader = await RecordBatchReader.from(source as unknown as FileHandle);
     await reader.open({ autoDestroy: false });
     if (!reader.schema) throw new UnreadableTableFile(BROKEN);
     return reader;
@@ -110,12 +113,24 @@ class Source {
   async read(buffer: Uint8Array, offset: number, length: number, position: number) {
     checkSize(length);
     try {
-      buffer.set(await this.#file.read(position, position + length), offset);
+      for (let at = 0; at < length; at += CHUNK) {
+        const bytes = await this.#file.read(position + at, position + Math.min(length, at + CHUNK));
+        buffer.set(bytes, offset + at);
+      }
     } catch (error) {
       this.#failure = error;
       throw error;
     }
     return { bytesRead: length, buffer };
+  }
+
+  checkTime(): void {
+    try {
+      this.#file.checkTime();
+    } catch (error) {
+      this.#failure = error;
+      throw error;
+    }
   }
 
   async close(): Promise<void> {}

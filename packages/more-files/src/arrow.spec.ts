@@ -219,14 +219,14 @@ describe('Arrow files that cannot be read are refused with a reason:', () => {
     const length = Buffer.alloc(8);
     length.writeBigInt64LE(4936n);
     const at = Buffer.from(bytes).indexOf(length);
-    new DataView(bytes.buffer, bytes.byteOffset).setBigInt64(at, 1n << 27n, true);
-    const size = 1 << 28;
+    new DataView(bytes.buffer, bytes.byteOffset).setBigInt64(at, 1n << 28n, true);
+    const size = 1 << 29;
     await expect(
       readOne(readArrow, bytes, {
         size,
         read: async (start, end) => bytes.slice(start, Math.min(end, size)),
       }),
-    ).rejects.toThrow('A record batch of this Arrow file is larger than 96 MiB');
+    ).rejects.toThrow('A record batch of this Arrow file is larger than 128 MiB');
   });
 
   it('an error of who reads the bytes is passed on', async () => {
@@ -235,6 +235,10 @@ describe('Arrow files that cannot be read are refused with a reason:', () => {
       return good.slice(start, end);
     };
     await expect(readOne(readArrow, good, { read })).rejects.toThrow('The time is over.');
+    const checkTime = () => {
+      throw new Error('There is no more time.');
+    };
+    await expect(readOne(readArrow, good, { checkTime })).rejects.toThrow('There is no more time.');
   });
 
   it('other files are not taken for Arrow', async () => {
