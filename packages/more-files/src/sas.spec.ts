@@ -45,13 +45,13 @@ function dataSet(name: string, variables: Variable[], rows: (string | Buffer)[][
     }),
   );
   return Buffer.concat([
-    header(member!, '0'.repeat(17) + '1600000000140'),
-    header(descriptor!),
+    header(member, '0'.repeat(17) + '1600000000140'),
+    header(descriptor),
     record(`SAS     ${name.padEnd(is8 ? 32 : 8)}SASDATA 9.4`),
     record(''),
-    header(names!, `000000${String(variables.length).padStart(4, '0')}${'0'.repeat(20)}`),
+    header(names, `000000${String(variables.length).padStart(4, '0')}${'0'.repeat(20)}`),
     padded(Buffer.concat(described)),
-    header(rowsBegin!),
+    header(rowsBegin),
     padded(Buffer.concat(cells.flat())),
   ]);
 }
@@ -95,8 +95,8 @@ describe('A transport file of SAS', () => {
     const bytes = xpt(first, second);
     const { tables } = (await readSas(fileBytes(bytes), bytes))!;
     const read = [];
-    for (const { name, columns, rows } of tables) {
-      for await (const row of rows([])) read.push([name, columns, row]);
+    for (const table of tables) {
+      for await (const row of table.rows([])) read.push([table.name, table.columns, row]);
     }
     expect(read).toEqual([
       ['FIRST', ['A'], ['1']],

@@ -25,7 +25,7 @@ interface Member {
 const RECORD = 80;
 const DESCRIPTOR = 140;
 const CHUNK = RECORD * 4096;
-const SIGNATURE = /^HEADER RECORD\*{7}(?:LIBRARY|LIBV8  ) HEADER RECORD!{7}/;
+const SIGNATURE = /^HEADER RECORD\*{7}(?:LIBRARY|LIBV8 {2}) HEADER RECORD!{7}/;
 const HEADER = /^HEADER RECORD\*{7}(MEMBER|MEMBV8|NAMESTR|NAMSTV8|OBS|OBSV8) +HEADER RECORD!{7}/;
 const BROKEN = 'This SAS transport file is broken or cut off: save it again, or as CSV.';
 const GUESSED = 'The file does not say the encoding of its texts: what is not UTF-8 is read as Windows-1252.';
