@@ -14,11 +14,11 @@ async function calendarOf(content: string | Buffer): Promise<ReadFile | undefine
 
 /** The rows of a table, each as the cells that have a value by their column, and the notes. */
 async function rowsOf(file: ReadFile | undefined, table = 0) {
-  const { rows, columns, notes } = file!.tables[table]!;
+  const found = file!.tables[table]!;
   const all: Record<string, string>[] = [];
-  const said = [...notes];
-  for await (const row of rows(said)) {
-    const cells = row.flatMap((cell, index) => (cell === null ? [] : [[columns![index]!, cell]]));
+  const said = [...found.notes];
+  for await (const row of found.rows(said)) {
+    const cells = row.flatMap((cell, index) => (cell === null ? [] : [[found.columns![index]!, cell]]));
     all.push(Object.fromEntries(cells) as Record<string, string>);
   }
   return { rows: all, notes: said };

@@ -89,7 +89,7 @@ function cellsOf(part: Calendar, times: string[], hasTimes: boolean): Cell[] {
 
 function timeOf(property: Property | null): Time | undefined {
   const value = property?.getFirstValue();
-  return value && typeof value === 'object' && 'isDate' in value ? (value as Time) : undefined;
+  return value && typeof value === 'object' && 'isDate' in value ? value : undefined;
 }
 
 /** An event has an end or a duration. */

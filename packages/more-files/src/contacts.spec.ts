@@ -6,13 +6,11 @@ async function contactsOf(content: string | Buffer) {
   const file = { name: 'a.vcf', mimeType: '', size: bytes.length, read, checkTime: () => undefined };
   const found = await readContacts(file, bytes.subarray(0, 65_536));
   if (!found) return undefined;
-  const [{ columns, rows } = { columns: [], rows: async function* () {} }] = found.tables;
+  const table = found.tables[0]!;
   const all: Record<string, string>[] = [];
   const notes: string[] = [];
-  for await (const row of rows(notes)) {
-    const cells = (row as (string | null)[]).flatMap((cell, at) =>
-      cell === null ? [] : [[columns![at]!, cell]],
-    );
+  for await (const row of table.rows(notes)) {
+    const cells = row.flatMap((cell, at) => (cell === null ? [] : [[table.columns![at]!, cell]]));
     all.push(Object.fromEntries(cells) as Record<string, string>);
   }
   return { facts: found.facts, rows: all, notes };

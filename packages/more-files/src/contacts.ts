@@ -86,13 +86,9 @@ function kindsOf(property: Property): string {
 }
 
 function partOf(part: unknown): string {
-  return (
-    Array.isArray(part)
-      ? part.map(String).join(', ')
-      : part === null || part === undefined
-        ? ''
-        : String(part)
-  )
-    .replace(/\\;/g, ';')
-    .trim();
+  // Dates are objects of the library.
+  const text = Array.isArray(part)
+    ? part.map(String).join(', ')
+    : (part as { toString(): string } | null | undefined)?.toString();
+  return (text ?? '').replace(/\\;/g, ';').trim();
 }

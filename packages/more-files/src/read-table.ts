@@ -10,7 +10,7 @@ export interface ReadTable {
   /** Sentences about what was left out or guessed, known before the rows. */
   notes: string[];
   /** From the beginning at each call. `notes` gets sentences that are known at the end. */
-  rows(notes: string[]): AsyncIterable<(string | null)[]>;
+  rows: (notes: string[]) => AsyncIterable<(string | null)[]>;
 }
 
 /** What is in a file. */

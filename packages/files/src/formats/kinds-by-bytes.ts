@@ -63,7 +63,7 @@ export function kindByBytes(head: Uint8Array): NamedKind | undefined {
 
 /** A message of Arrow (IPC): a mark, its length, and the place of its first table. */
 function isArrowStream(text: string): boolean {
-  return /^\xff{4}[^]{4}\x10\0{3}/.test(text);
+  return text.startsWith('\xff\xff\xff\xff') && text.startsWith('\x10\0\0\0', 8);
 }
 
 /** The versions 8 to 12: the version, the order of bytes, 1 and 0. */
