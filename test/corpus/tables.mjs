@@ -33,7 +33,9 @@ async function delimited(path) {
 /** The first row names the columns, unless a cell of it is a number. */
 function withNames(name, rows) {
   const [first = []] = rows;
-  const areNames = first.every((cell) => !(cell instanceof Date) && !/^-?\d+(?:\.\d+)?$/.test(cell));
+  const areNames = first.every(
+    (cell) => !(cell instanceof Date) && !/^-?\d+(?:\.\d+)?(?:e[+-]?\d+)?$/i.test(cell),
+  );
   const columns = first.map((cell) => (areNames ? String(cell ?? '').trim() : ''));
   return { name, columns, rows: areNames ? rows.slice(1) : rows };
 }
@@ -70,12 +72,14 @@ async function parquet(path) {
   return [ofObjects(undefined, await parquetReadObjects({ file, compressors }))];
 }
 
+/** The tables of the user, without those of modules and of GeoPackage. */
+const TABLES_OF_USER = `select name from sqlite_master where type = 'table' and sql not like 'create virtual%'
+  and name not like 'sqlite%' and name not like 'rtree%' and name not like 'gpkg%'`;
+
 async function database(path) {
   const { Database } = await initSqlJs();
   const opened = new Database(await readFile(path));
-  const [found] = opened.exec(
-    `select name from sqlite_master where type = 'table' and sql not like 'create virtual%' and name not like 'sqlite%'`,
-  );
+  const [found] = opened.exec(TABLES_OF_USER);
   const tables = found.values.map(([name]) => {
     const statement = opened.prepare(`select * from "${name.replaceAll('"', '""')}"`);
     const rows = [];
