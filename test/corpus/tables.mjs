@@ -58,10 +58,12 @@ function isObject(value) {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
-/** The columns have no order. Features of GeoJSON are read as their properties; the service has further columns. */
+/** The columns have no order. Features of GeoJSON and TopoJSON are read as their properties; the service has further columns. */
 function ofObjects(name, objects) {
-  const areFeatures = objects.every(({ type, properties }) => type === 'Feature' && isObject(properties));
-  const read = areFeatures ? objects.map(({ properties }) => properties) : objects;
+  const areFeatures = objects.every(({ type, properties, arcs }) =>
+    arcs ? typeof type === 'string' : type === 'Feature' && isObject(properties),
+  );
+  const read = areFeatures ? objects.map(({ properties }) => properties ?? {}) : objects;
   const columns = [...new Set(read.flatMap((each) => Object.keys(each)))];
   const rows = read.map((each) => columns.map((column) => each[column] ?? null));
   return { name, columns, rows, areUnordered: true, areFeatures };

@@ -15,7 +15,7 @@ const SHOWN = 20;
 /** Ordinary archives compress about 10 to 1, logs 50 to 1, bombs 1000 to 1. */
 const SUSPICIOUS_RATIO = 100;
 /** Files that are tables if they are not in an archive. */
-const TABLE = /\.(csv|tsv|tab|psv|ndjson|jsonl|parquet|xlsx|ods|sqlite|db)$/i;
+const TABLE = /\.(csv|tsv|tab|psv|ndjson|jsonl|parquet|arrow|feather|xls[xb]?|ods|dbf|sqlite|db)$/i;
 
 export const SEND_TABLES = 'Tables in an archive are not opened: for that, send their files.';
 
