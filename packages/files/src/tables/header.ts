@@ -33,6 +33,12 @@ export interface Beginning {
  * @param first the first rows
  */
 export function beginningOf(first: string[][]): Beginning {
+  const empty = first.findIndex((row) => textsOf(row).length > 0);
+  if (empty > 0) {
+    const { names, skipped, notes } = beginningOf(first.slice(empty));
+    const note = `${count(empty, 'row')} without a value before the table left out.`;
+    return { names, skipped: empty + skipped, notes: [note, ...notes] };
+  }
   const rows = first.map((row) => row.map((cell) => cell.trim()));
   const filled = rows.map((row) => row.filter((cell) => cell !== '').length);
   const isSparse = filled[0]! * 2 <= columnsOf(rows);

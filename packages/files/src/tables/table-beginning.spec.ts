@@ -51,6 +51,14 @@ describe('A table', () => {
     expect(answer).not.toContain('not certain');
   });
 
+  it('has its names below rows without a value, and says that these are left out', async () => {
+    const answer = await ask(',,\n,,\ndate,agency,name\nMonday,North,Ada\n');
+    expect(answer).toContain('1 row of 3 columns, separated by commas; the first line names the columns.');
+    expect(answer).toContain('2 rows without a value before the table left out.');
+    expect(answer).toContain('| `agency` | text |');
+    expect(await ask(',\nOslo,5\n', 'select sum(column_2) from a')).toContain('| 5 |');
+  });
+
   it('of texts under a title says that its names are not certain', async () => {
     const answer = await ask('Contacts,,\n,,\nname,city,mail\nada,Turku,a@b\ngrace,Oulu,c@d\n');
     expect(answer).toContain('2 rows of 3 columns');
