@@ -64,7 +64,12 @@ async function write(rows, known, packages, missing) {
   const absent = missing.length > 0 ? `\n\nNot here: ${missing.join('; ')}.` : '';
   const said = `Seen on ${new Date().toISOString().slice(0, 10)} with Node ${process.versions.node}.`;
   const written = `<!-- seen -->\n\n${said}\n\n${table}\n\n${faults.join('\n')}\n\nThe packages: ${versions}.${absent}\n`;
-  const options = { ...(await resolveConfig(DOCUMENT)), filepath: DOCUMENT };
+  const options = {
+    ...(await resolveConfig(DOCUMENT)),
+    filepath: DOCUMENT,
+    proseWrap: 'always',
+    printWidth: 120,
+  };
   await writeFile(DOCUMENT, await format(text.replace(/<!-- seen -->[^]*/, written), options));
   console.log('docs/files-corpus.md has what was seen.');
 }
