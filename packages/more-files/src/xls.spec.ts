@@ -43,8 +43,9 @@ function book(sheets: Record<string, XLSX.WorkSheet>, props: XLSX.WBProps = {}):
   return made;
 }
 
-function written(made: XLSX.WorkBook, bookType: XLSX.BookType): Uint8Array {
-  return new Uint8Array(XLSX.write(made, { type: 'buffer', bookType }) as Buffer);
+/** @param type the library writes more types than it declares */
+function written(made: XLSX.WorkBook, type: XLSX.BookType | 'biff3' | 'biff4'): Uint8Array {
+  return new Uint8Array(XLSX.write(made, { type: 'buffer', bookType: type as XLSX.BookType }) as Buffer);
 }
 
 const DATA: XLSX.WorkSheet = {
