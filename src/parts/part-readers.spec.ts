@@ -27,6 +27,12 @@ async function partOf(mimeType: string, content: string | Uint8Array): Promise<F
 }
 
 describe('A file part', () => {
+  it('that is Windows-1252 has its quotation marks', async () => {
+    const bytes = Buffer.from('\x93Hi\x94 \x80', 'latin1');
+    for (const type of ['text/plain', 'text/plain; charset=windows-1252'])
+      expect(await fileText(await partOf(type, bytes))).toBe('“Hi” €');
+  });
+
   it.each([
     ['image/png', PNG, 'image/png', 'image'],
     ['Image/PNG; a=b', PNG, 'image/png', 'image'],

@@ -1,4 +1,4 @@
-import { Buffer } from 'node:buffer';
+import { Buffer, isUtf8 as isWholeUtf8 } from 'node:buffer';
 import { MIMEType, TextDecoder } from 'node:util';
 import {
   bareType,
@@ -47,13 +47,10 @@ export async function fileBytes(part: FilePart, maxBytes: number = MAX_READ_BYTE
  */
 export async function fileText(part: FilePart, maxBytes: number = MAX_READ_BYTES): Promise<string> {
   const bytes = await fileBytes(part, maxBytes);
-  const encoding = markedEncoding(bytes) ?? statedEncoding(part.mimeType);
-  if (encoding) return encoding.decode(bytes);
-  try {
-    return new TextDecoder('utf-8', { fatal: true }).decode(bytes);
-  } catch {
-    return new TextDecoder('windows-1252').decode(bytes);
-  }
+  const said = markedEncoding(bytes) ?? statedEncoding(part.mimeType);
+  const decoder = said ?? new TextDecoder(isWholeUtf8(bytes) ? 'utf-8' : 'windows-1252');
+  // In one piece, Node 20 decodes windows-1252 as ISO-8859-1.
+  return decoder.decode(bytes, { stream: true }) + decoder.decode();
 }
 
 /**

@@ -106,6 +106,8 @@ describe('An encoding that nothing declares', () => {
 
   it('can be overruled, in a compressed file and in an archive too', async () => {
     const koi8 = iconv.encode('город\nМосква\n', 'koi8-r');
+    const page = Buffer.from('<meta charset="cp850"><p>M\x81ller', 'latin1');
+    expect(await answerOf(handler, [filePart('a.gz', gzipSync(page))])).toContain('<p>Müller');
     const packed = filePart('a.csv.gz', gzipSync(koi8));
     expect(await answerOf(handler, [packed, 'encoding koi8-u', 'select * from a'])).toContain('`Москва`');
     const archive = filePart('a.zip', zipOf([['a.txt', iconv.encode('Łódź', 'cp852')]]));

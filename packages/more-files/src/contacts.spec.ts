@@ -101,6 +101,11 @@ describe('readContacts', () => {
     expect(found!.notes).toEqual(['2 contacts left out: broken or cut off.']);
   });
 
+  it('reads quotation marks of Windows-1252', async () => {
+    const text = card('VERSION:3.0', 'FN:A', 'NOTE:\x93Hi\x94');
+    expect((await contactsOf(Buffer.from(text, 'latin1')))!.rows).toEqual([{ name: 'A', note: '“Hi”' }]);
+  });
+
   it('reads UTF-16, and says that text of another encoding is a guess', async () => {
     const text = card('VERSION:3.0', 'FN:Müller');
     expect(await contactsOf(Buffer.from(`\ufeff${text}`, 'utf16le'))).toMatchObject({

@@ -156,8 +156,15 @@ function unquoted(line: string): { bytes: Buffer; header?: string; stated: strin
 /** Text is UTF-8, if nothing says what else it is. */
 function decode(bytes: Uint8Array, label: string): { value: string; isGuess: boolean } {
   try {
-    return { value: new TextDecoder(label || 'utf-8', { fatal: true }).decode(bytes), isGuess: false };
+    return { value: decodedAs(label || 'utf-8', bytes), isGuess: false };
   } catch {
-    return { value: new TextDecoder('windows-1252').decode(bytes), isGuess: true };
+    return { value: decodedAs('windows-1252', bytes), isGuess: true };
   }
+}
+
+/** @throws {TypeError | RangeError} if the bytes are no such text, or the encoding is not known */
+function decodedAs(label: string, bytes: Uint8Array): string {
+  const decoder = new TextDecoder(label, { fatal: true });
+  // In one piece, Node 20 decodes windows-1252 as ISO-8859-1.
+  return decoder.decode(bytes, { stream: true }) + decoder.decode();
 }

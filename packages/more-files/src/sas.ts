@@ -120,7 +120,8 @@ async function* rowsOf(file: FileBytes, member: Member, notes: string[]): AsyncG
   const textOf = (bytes: Buffer) => {
     const decoder = new TextDecoder(isUtf8(bytes) ? 'utf-8' : 'windows-1252');
     isGuessed ||= decoder.encoding !== 'utf-8';
-    return decoder.decode(bytes).replace(/[\0 ]+$/, '') || null;
+    // In one piece, Node 20 decodes windows-1252 as ISO-8859-1.
+    return decoder.decode(bytes, { stream: true }).replace(/[\0 ]+$/, '') || null;
   };
   for (let at = start; at < last; at += size) {
     file.checkTime();

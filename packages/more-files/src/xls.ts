@@ -137,7 +137,8 @@ function textOf(bytes: Uint8Array): string {
   try {
     return new TextDecoder(mark ?? named ?? 'utf-8', { fatal: !mark }).decode(bytes, { stream: true });
   } catch {
-    return new TextDecoder('windows-1252').decode(bytes);
+    // In one piece, Node 20 decodes it as ISO-8859-1.
+    return new TextDecoder('windows-1252').decode(bytes, { stream: true });
   }
 }
 

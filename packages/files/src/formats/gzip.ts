@@ -10,6 +10,7 @@ import { UnreadableFile } from '../unreadable-file.js';
 import type { DescribeContained } from './contained-files.js';
 import { headingOf } from './findings.js';
 import type { Findings } from './findings.js';
+import { decoderOf } from './code-pages.js';
 import { certainEncoding } from './encoding.js';
 import { kindByBytes, NOT_READ } from './kinds-by-bytes.js';
 import { describeTar } from './tar.js';
@@ -40,7 +41,7 @@ export async function* describeGzip(
   if (kind) parts[0] += ` Inside: ${kind.title}. ${NOT_READ} ${kind.hint}`;
   else if (type) parts[0] += ` Inside: ${type.mime}.`;
   else if (encoding && head.length > 0) {
-    const text = new TextDecoder(encoding.label).decode(head, { stream: true });
+    const text = decoderOf(encoding.label).decode(head, { stream: true });
     parts[0] += ` Inside: text, ${encoding.name}.`;
     parts.push(opening(text, unpacked.size <= head.length));
   }
