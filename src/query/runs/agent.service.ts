@@ -182,8 +182,8 @@ export class AgentService
     const run = await this.record(owner, runId);
     if (run.sessionId !== undefined) throw runOfSession(run.sessionId);
     await this.#processes.cancel(run);
-    await settlesWithin(END_READING_MS, this.#services.groups.get(runId)?.emptied() ?? Promise.resolve());
-    await this.#services.files.settled(runId);
+    const read = this.#services.groups.get(runId)?.emptied();
+    await settlesWithin(END_READING_MS, Promise.all([read, this.#services.files.settled(runId)]));
     if (!(await this.store.eraseRun(run.owner, runId))) throw runNotFound();
   }
 
