@@ -2,7 +2,7 @@
  * Sends sample files of public packages to the built service, compares what it says with what readers of others see, and writes
  * docs/files-corpus.md. The packages are downloaded: 100 MB, into a temporary folder.
  *
- *     npm run corpus                                # all: about ten minutes
+ *     npm run corpus                                # all: about five minutes
  *     npm run corpus -- --only vega-datasets,debian-faq --kind XLSX
  *     npm run corpus -- --check                     # writes nothing
  *     npm run corpus -- --folder /tmp/corpus        # keeps the packages there for the next time
