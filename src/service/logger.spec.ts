@@ -1,7 +1,8 @@
 import { Writable } from 'node:stream';
 import { jest } from '@jest/globals';
-import { Logger } from '@nestjs/common';
+import { ConsoleLogger, Logger } from '@nestjs/common';
 import { eventually } from '../../test/support/conditions.js';
+import { LogEntry } from '../telemetry/log/log-entry.js';
 import { Outputs, ServiceLogger } from './logger.js';
 import { neverFail } from './process-outputs.js';
 
@@ -18,6 +19,28 @@ describe('The log of the service', () => {
     write.mockRestore();
     expect(lines).toHaveLength(1);
     expect(lines[0]).toMatch(/LOG.*\[Database\].*The database is back after 1\.5 s\./);
+  });
+
+  it('has an entry of a query as the logger of Nest would write it', () => {
+    const lines: string[] = [];
+    const write = jest
+      .spyOn(process.stdout, 'write')
+      .mockImplementation((text) => lines.push(String(text)) > 0);
+    const now = jest.spyOn(Date, 'now').mockReturnValue(1_700_000_000_000);
+    const fields = { event: 'ended', run: 'r1', session: undefined, owner: 'a "b"\\\u001b', envelopes: 2 };
+    const entry = new LogEntry('Run ended:', fields);
+    new ServiceLogger('json').log(entry, 'Query');
+    new ConsoleLogger({ json: true }).log(entry, 'Query');
+    new ServiceLogger('json', 'warn').log(entry, 'Query');
+    new ServiceLogger('text').log(entry, 'Query');
+    write.mockRestore();
+    now.mockRestore();
+    expect(lines).toHaveLength(3);
+    expect(lines[0]).toBe(lines[1]);
+    expect(lines[0]).toMatch(
+      /^\{"level":"log","pid":\d+,"timestamp":1700000000000,"message":\{"event":"ended"/,
+    );
+    expect(lines[2]).toMatch(/LOG.*\[Query\].*Run ended: run=r1 owner="a \\"b\\"/);
   });
 
   it('loses what exceeds 4 MiB while nobody reads the output, and says so when there is room again', async () => {

@@ -5,6 +5,9 @@ import { LogEntry } from '../telemetry/log/log-entry.js';
 /** How long entries wait to be written together. */
 const HOLD_MS = 10;
 
+/** Node asks the system for it each time. */
+const PID = process.pid;
+
 /** The levels of which entries may wait. A warning or an error is written at once. */
 const PATIENT = new Set<LogLevel>(['log', 'debug', 'verbose']);
 
@@ -33,7 +36,8 @@ export class ServiceLogger extends ConsoleLogger {
   }
 
   override log(message: unknown, ...optional: unknown[]): void {
-    if (!NEST_START.has(String(optional.at(-1)))) super.log(message, ...optional);
+    if (message instanceof LogEntry && this.options.json) this.#writeEntry(message, optional[0]);
+    else if (!NEST_START.has(String(optional.at(-1)))) super.log(message, ...optional);
   }
 
   override isLevelEnabled(level: LogLevel): boolean {
@@ -43,9 +47,11 @@ export class ServiceLogger extends ConsoleLogger {
     return true;
   }
 
-  /** Nest looks for cycles and for texts without end, which an entry has not. There are two entries a query. */
-  protected override stringifyJsonLogObject(object: Record<string, unknown>): string {
-    return object.message instanceof LogEntry ? JSON.stringify(object) : super.stringifyJsonLogObject(object);
+  /** Writes what Nest's logger would write, in a fraction of the time. There are two entries a query. */
+  #writeEntry(message: LogEntry, context: unknown): void {
+    if (!this.isLevelEnabled('log')) return;
+    const line = JSON.stringify({ level: 'log', pid: PID, timestamp: Date.now(), message, context });
+    process.stdout.write(`${line}\n`);
   }
 }
 

@@ -1,14 +1,7 @@
-import {
-  ArrayMaxSize,
-  ArrayNotEmpty,
-  IsArray,
-  IsIn,
-  IsString,
-  ValidateNested,
-  validateSync,
-} from 'class-validator';
+import { ArrayMaxSize, ArrayNotEmpty, IsArray, IsIn, IsString, ValidateNested } from 'class-validator';
 import type { InputAnswer } from 'nest-agent-query-client';
-import { faultsOf, invalidAnswer } from '../contract/refusals.js';
+import { invalidAnswer } from '../contract/refusals.js';
+import { faultsOfDto } from './dto-faults.js';
 import { withMembers } from './members.js';
 
 /** How many requests one call answers at most: those of one pause. */
@@ -39,7 +32,7 @@ export function validateAnswers(body: unknown): AnswersDto {
   const dto = new AnswersDto();
   const { answers } = (typeof body === 'object' && body !== null ? body : {}) as { answers?: unknown };
   dto.answers = (Array.isArray(answers) ? answers.map(toAnswer) : answers) as AnswerDto[];
-  const faults = faultsOf(validateSync(dto, { stopAtFirstError: true, forbidUnknownValues: false }), '');
+  const faults = faultsOfDto(dto);
   const seen = new Set<string>();
   if (faults.length === 0)
     for (const [index, { id }] of dto.answers.entries()) {

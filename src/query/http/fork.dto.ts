@@ -1,5 +1,6 @@
-import { IsInt, IsOptional, Min, validateSync } from 'class-validator';
-import { faultsOf, invalidQuery } from '../contract/refusals.js';
+import { IsInt, IsOptional, Min } from 'class-validator';
+import { invalidQuery } from '../contract/refusals.js';
+import { faultsOfDto } from './dto-faults.js';
 import { withMembers } from './members.js';
 import { HasNoFault } from './query.dto.js';
 
@@ -28,7 +29,7 @@ export class ForkDto {
 export function validateFork(body: unknown): ForkDto {
   const given = typeof body === 'object' && !Array.isArray(body) ? body : {};
   const dto = withMembers(new ForkDto(), given ?? {}, ['afterTurn', 'session_id']);
-  const faults = faultsOf(validateSync(dto, { stopAtFirstError: true }), '');
+  const faults = faultsOfDto(dto);
   if (faults.length > 0) throw invalidQuery(faults);
   return dto;
 }

@@ -1,20 +1,12 @@
 import { applyDecorators } from '@nestjs/common';
-import {
-  getMetadataStorage,
-  IsIn,
-  IsInt,
-  IsOptional,
-  IsString,
-  Max,
-  Min,
-  validateSync,
-} from 'class-validator';
+import { getMetadataStorage, IsIn, IsInt, IsOptional, IsString, Max, Min } from 'class-validator';
 import type { RunStatus } from 'nest-agent-query-client';
 import { faultsOfMetadata, type Metadata } from '../contract/metadata.js';
-import { faultsOf, invalidParameters } from '../contract/refusals.js';
+import { invalidParameters } from '../contract/refusals.js';
 import { positionOf } from '../contract/list-page.js';
 import type { UsageGroup } from '../ports/usage-store.js';
 import { PAGE_ENTRIES } from '../runs/lists.js';
+import { faultsOfDto } from './dto-faults.js';
 import { HasNoFault } from './query.dto.js';
 
 const USAGE_GROUPS: UsageGroup[] = ['session', 'model', 'day'];
@@ -122,7 +114,7 @@ export function validated<T extends object>(dto: new () => T, parameters: object
     const isNumber = typeof list[name] === 'number' && typeof value === 'string' && /^\d{1,16}$/.test(value);
     if (value !== undefined) Object.assign(list, { [name]: isNumber ? Number(value) : value });
   }
-  const errors = validateSync(list, { stopAtFirstError: true });
-  if (errors.length > 0) throw invalidParameters(faultsOf(errors, ''));
+  const faults = faultsOfDto(list);
+  if (faults.length > 0) throw invalidParameters(faults);
   return list;
 }

@@ -8,15 +8,15 @@ import {
   ValidateBy,
   ValidateIf,
   ValidateNested,
-  validateSync,
 } from 'class-validator';
 import { Base64Fault } from '../body/base64-decoder.js';
 import { BodyContent } from '../files/content.js';
 import type { FieldError } from 'nest-agent-query-client';
 import { faultsOfMetadata, type Metadata } from '../contract/metadata.js';
-import { faultsOf, invalidQuery } from '../contract/refusals.js';
+import { invalidQuery } from '../contract/refusals.js';
 import { faultOfFileName, faultOfMediaType } from '../contract/media-types.js';
 import type { TypedKwargs } from '../options/typed-kwargs.js';
+import { faultsOfDto } from './dto-faults.js';
 import { withMembers } from './members.js';
 import type { FilePart, Query, TextPart } from '../ports/agent-handler.js';
 
@@ -135,7 +135,7 @@ export async function validateQuery(body: unknown, typed: TypedKwargs | undefine
   const { parts, kwargs, metadata } = body;
   query.parts = (Array.isArray(parts) ? parts.map(toPart) : parts) as QueryDto['parts'];
   query.kwargs = (kwargs ?? {}) as QueryDto['kwargs'];
-  const faults = faultsOf(validateSync(query, { stopAtFirstError: true, forbidUnknownValues: false }), '');
+  const faults = faultsOfDto(query);
   if (metadata !== undefined && metadata !== null) {
     query.metadata = metadata as Metadata;
     faults.push(...faultsOfMetadata(metadata, '/metadata'));

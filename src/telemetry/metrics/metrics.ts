@@ -1,13 +1,11 @@
-import type { Counter, Gauge, Histogram, Registry } from 'prom-client';
-import {
-  COUNTERS,
-  type Definition,
-  type Definitions,
-  GAUGES,
-  HISTOGRAMS,
-  type HistogramDefinitions,
-} from './definitions.js';
+import type { Metric, Registry } from 'prom-client';
+import { COUNTERS, type Definitions, GAUGES, HISTOGRAMS, type HistogramDefinitions } from './definitions.js';
 import { processMetrics } from './process-metrics.js';
+import { Tally } from './tally.js';
+
+const NO_LABELS: readonly string[] = [];
+
+type Tallies = Record<string, Tally>;
 
 /** The metrics of one query module. */
 export interface ModuleMetrics {
@@ -38,21 +36,20 @@ export interface ModuleMetrics {
 export class Metrics {
   readonly #ofProcess: Registry;
   readonly #ofModules: Registry;
-  readonly #counters: Record<string, Counter> = {};
-  readonly #gauges: Record<string, Gauge> = {};
-  readonly #histograms: Record<string, Histogram> = {};
+  readonly #counters: Tallies = {};
+  readonly #gauges: Tallies = {};
+  readonly #histograms: Tallies = {};
   readonly #refreshes: (() => Promise<void>)[] = [];
 
   private constructor(library: typeof import('prom-client')) {
     this.#ofProcess = processMetrics(library);
     this.#ofModules = new library.Registry();
-    const registers = [this.#ofModules];
-    for (const [key, { labels, ...rest }] of Object.entries(COUNTERS as Definitions))
-      this.#counters[key] = new library.Counter({ ...rest, labelNames: labelNames(labels), registers });
-    for (const [key, { labels, ...rest }] of Object.entries(GAUGES as Definitions))
-      this.#gauges[key] = new library.Gauge({ ...rest, labelNames: labelNames(labels), registers });
-    for (const [key, { labels, ...rest }] of Object.entries(HISTOGRAMS as HistogramDefinitions))
-      this.#histograms[key] = new library.Histogram({ ...rest, labelNames: labelNames(labels), registers });
+    for (const [key, definition] of Object.entries(COUNTERS as Definitions))
+      this.#counters[key] = this.#shown(new Tally('counter', definition));
+    for (const [key, definition] of Object.entries(GAUGES as Definitions))
+      this.#gauges[key] = this.#shown(new Tally('gauge', definition));
+    for (const [key, definition] of Object.entries(HISTOGRAMS as HistogramDefinitions))
+      this.#histograms[key] = this.#shown(new Tally('histogram', definition, definition.buckets));
   }
 
   /** Loads prom-client, and makes the metrics. Its global registry stays as it is. */
@@ -80,27 +77,17 @@ export class Metrics {
    */
   of(module: string | undefined, refresh: () => Promise<void>): ModuleMetrics {
     this.#refreshes.push(refresh);
-    const own = module === undefined ? {} : { module };
-    const labelled = ({ labels = [] }: Definition, values: readonly string[] = []) =>
-      Object.assign({}, own, ...labels.map((name, index) => ({ [name]: values[index] }))) as object;
-    const counters: Definitions = COUNTERS;
-    const histograms: HistogramDefinitions = HISTOGRAMS;
     return {
-      count: (name, labels, by = 1) => this.#counters[name]!.inc(labelled(counters[name]!, labels), by),
-      setTotal: (name, total) => {
-        this.#counters[name]!.remove(own as object);
-        this.#counters[name]!.inc(own as object, total);
-      },
-      set: (name, value) => {
-        if (value === undefined) this.#gauges[name]!.remove(own as object);
-        else this.#gauges[name]!.set(own as object, value);
-      },
-      observe: (name, milliseconds, labels) =>
-        this.#histograms[name]!.observe(labelled(histograms[name]!, labels), milliseconds / 1000),
+      count: (name, labels = NO_LABELS, by = 1) => this.#counters[name]!.add(module, labels, by),
+      setTotal: (name, total) => this.#counters[name]!.set(module, total),
+      set: (name, value) => this.#gauges[name]!.set(module, value),
+      observe: (name, milliseconds, labels = NO_LABELS) =>
+        this.#histograms[name]!.observe(module, labels, milliseconds / 1000),
     };
   }
-}
 
-function labelNames(labels: readonly string[] = []): string[] {
-  return ['module', ...labels];
+  #shown(tally: Tally): Tally {
+    this.#ofModules.registerMetric(tally as unknown as Metric);
+    return tally;
+  }
 }
