@@ -57,7 +57,7 @@ export default {
     '^nest-agent-query$': '<rootDir>/src/index.ts',
     '^nest-agent-query/openapi$': '<rootDir>/packages/openapi/src/index.ts',
     '^nest-agent-query/(.*)$': '<rootDir>/src/$1/index.ts',
-    '^nest-agent-query-client/(.*)$': '<rootDir>/packages/client/src/$1.ts',
+    '^nest-agent-query-(cli|client)/(.*)$': '<rootDir>/packages/$1/src/$2.ts',
     '^nest-agent-query-(ai-sdk|protocols)/(.*)$': '<rootDir>/packages/$1/src/$2/index.ts',
     '^nest-agent-query-([^/]+)$': '<rootDir>/packages/$1/src/index.ts',
     '^(\\.{1,2}/.*(?:code-folder|manifest|required-framework))\\.cjs$': '$1.cts',

@@ -1,5 +1,4 @@
 import type { Type } from '@nestjs/common';
-import { plainToInstance } from 'class-transformer';
 import { getMetadataStorage, validate } from 'class-validator';
 import type { FieldError } from 'nest-agent-query-client';
 import { faultsOf, invalidQuery, pointerTo } from '../contract/refusals.js';
@@ -15,6 +14,8 @@ export class TypedKwargs<K extends object = object> {
   readonly #named: ReadonlySet<string>;
   /** The instances of kwargs that are valid, so that a query is validated once, however many layers ask. */
   readonly #instances = new WeakMap<object, K>();
+  /** A service without such a class starts faster without this package. */
+  readonly #transformer = import('class-transformer');
 
   /** @throws {TypeError} it is no class, or none of its properties has a decorator of class-validator */
   constructor(readonly type: Type<K>) {
@@ -37,6 +38,7 @@ export class TypedKwargs<K extends object = object> {
       faultsOfNames(value, pointerTo('/kwargs', key)),
     );
     if (faults.length > 0) return faults;
+    const { plainToInstance } = await this.#transformer;
     const instance = plainToInstance(this.type, named);
     const errors = await validate(instance);
     if (errors.length > 0) return faultsOf(errors, '/kwargs');
