@@ -173,18 +173,6 @@ describe('A table of FoxPro', () => {
   });
 });
 
-it('Of the shapes of a shapefile, it is said where their table is', async () => {
-  const shapes = Buffer.alloc(100);
-  shapes.writeInt32BE(9994, 0);
-  expect(await readDbase(fileBytes(shapes), shapes)).toEqual({
-    title: 'Shapefile, of which only the shapes are here',
-    facts: [
-      'Its table is in the file beside it whose name ends with `.dbf`: send that one, or save both together as GeoJSON.',
-    ],
-    tables: [],
-  });
-});
-
 it.each([
   ['a text', Buffer.from('\x03 is no version of dBASE, and this is a text without fields.'.padEnd(80))],
   ['a table whose rows have another length than its fields', dbf([['N', 'N', 9]], []).fill(2, 10, 11)],

@@ -8,11 +8,8 @@ import type { ReadFile } from './read-table.js';
 
 /** Bytes that are read at a time. */
 const CHUNK = 256 * 1024;
-const SHAPES = Buffer.from('0000270a0000000000000000', 'hex');
 const DELETED = 0x2a;
 const END_OF_FILE = 0x1a;
-const ONLY_SHAPES =
-  'Its table is in the file beside it whose name ends with `.dbf`: send that one, or save both together as GeoJSON.';
 
 const LEGACY = 'windows-1252';
 /** Encodings whose characters may look like those of UTF-8. */
@@ -24,9 +21,6 @@ type Decode = (bytes: Buffer) => string;
 
 /** Reads tables of dBASE and FoxPro (DBF), such as those of shapefiles. */
 export async function readDbase(file: FileBytes, head: Uint8Array): Promise<ReadFile | undefined> {
-  if (SHAPES.equals(head.subarray(0, SHAPES.length))) {
-    return { title: 'Shapefile, of which only the shapes are here', facts: [ONLY_SHAPES], tables: [] };
-  }
   const header = dbaseHeader(head);
   if (!header) return undefined;
   const { default: iconv } = await import('iconv-lite');

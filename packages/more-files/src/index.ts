@@ -3,8 +3,12 @@ import { readCalendar } from './calendar.js';
 import { readContacts } from './contacts.js';
 import { readDbase } from './dbase.js';
 import type { FileBytes } from './file-bytes.js';
+import { readFits } from './fits.js';
+import { readNetcdf } from './netcdf.js';
+import { readNumpy } from './numpy.js';
 import type { ReadFile } from './read-table.js';
 import { readSas } from './sas.js';
+import { readShapes } from './shapes.js';
 import { readXls } from './xls.js';
 
 export type { FileBytes } from './file-bytes.js';
@@ -17,6 +21,10 @@ const READERS: ((file: FileBytes, head: Uint8Array) => Promise<ReadFile | undefi
   readArrow,
   readSas,
   readDbase,
+  readShapes,
+  readFits,
+  readNetcdf,
+  readNumpy,
   readCalendar,
   readContacts,
 ];

@@ -23,9 +23,13 @@ export const SEND_TABLES = 'Tables in an archive are not opened: for that, send 
  * Describes what an archive contains.
  *
  * @param entries the entries that were read
- * @param facts `packed`: bytes of the archive, if it is compressed; `more`: whether there are entries that were not read
+ * @param facts `packed`: bytes of the archive, if it is compressed; `more`: whether there are entries that were not read; `opened`:
+ *   entries whose tables are described behind this
  */
-export function describeArchive(entries: ArchiveEntry[], facts: { packed?: number; more: boolean }): string {
+export function describeArchive(
+  entries: ArchiveEntry[],
+  facts: { packed?: number; more: boolean; opened?: { table: string }[] },
+): string {
   const files = entries.filter(({ kind }) => kind === 'file');
   const size = files.reduce((sum, entry) => sum + entry.size, 0);
   const encrypted = files.filter((entry) => entry.encrypted).length;
@@ -46,7 +50,9 @@ export function describeArchive(entries: ArchiveEntry[], facts: { packed?: numbe
         : `${count(encrypted, 'file')} of it encrypted.`,
     );
   }
-  if (files.some(({ name }) => TABLE.test(name))) sentences.push(SEND_TABLES);
+  const opened = new Set(facts.opened?.map(({ table }) => table.toLowerCase()));
+  const isClosed = ({ name }: ArchiveEntry) => TABLE.test(name) && !opened.has(name.toLowerCase());
+  if (files.some(isClosed)) sentences.push(SEND_TABLES);
   const rows = files.slice(0, SHOWN).map((entry) => [code(entry.name), bytes(entry.size)]);
   if (rows.length === 0) return sentences.join(' ');
   const rest = files.length > SHOWN ? `\n\n(${atLeast}${count(files.length - SHOWN, 'more file')}.)` : '';

@@ -6,6 +6,7 @@ import { headingOf } from './findings.js';
 import type { Findings } from './findings.js';
 import { readAnimation } from './gif.js';
 import { durationOf } from './media.js';
+import { tiffFacts } from './tiff.js';
 
 /** Bytes that contain the size of a picture, which follows its colour profile and preview. */
 const HEADER = 4 * 1024 * 1024;
@@ -34,6 +35,7 @@ export async function* describeImage(file: FileSource, mimeType: string): Findin
     facts.push(`${count(animation.frames, 'frame')} in ${durationOf(animation.seconds)}`);
   }
   yield `${headingOf(`${format} image`, file)}${facts.join(', ')}.`;
+  if (mimeType === 'image/tiff') for (const sentence of await tiffFacts(file)) yield ` ${sentence}`;
   for (const sentence of await exifFacts(header)) yield ` ${sentence}`;
   if (await isCut(file, mimeType)) yield ' The file seems cut off: its end is missing.';
 }

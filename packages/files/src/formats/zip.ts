@@ -13,6 +13,7 @@ import { describePresentation } from './presentation.js';
 import { officeDocumentOf } from './relationships.js';
 import { describeWorkbook } from './workbook.js';
 import { ZipArchive } from './zip-archive.js';
+import { layersOf } from '../tables/shape-layers.js';
 
 /** Describes a ZIP file as an office document, if it is one, or else as an archive. */
 export async function* describeZip(
@@ -39,7 +40,8 @@ export async function* describeZip(
   if (zip.has('xl/workbook.bin')) {
     return yield `${headingOf('Excel binary workbook (XLSB)', file)}${NOT_READ} Save it as XLSX.`;
   }
-  const body = describeArchive(zip.entries, { more: zip.stopped !== undefined, packed: file.size });
+  const more = zip.stopped !== undefined;
+  const body = describeArchive(zip.entries, { more, packed: file.size, opened: layersOf(zip) });
   yield [`${headingOf('ZIP archive', file)}${body}`, ...zip.notes].join('\n\n');
   if (zip.stopped) throw zip.stopped;
   const contained = new ContainedFiles(file, describe);

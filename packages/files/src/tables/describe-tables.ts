@@ -110,16 +110,20 @@ async function* eachNamed(sources: TableSource[], limits: FilesLimits, workspace
   for (const { sheet, fault } of sources) if (fault) yield `\n\nTable ${code(sheet!, 60)} ${fault}.`;
 }
 
-/** Describes the columns of the sheets of a workbook whose rows have been described. Nothing if it has no tables. */
+/** Describes the columns of the sheets of a workbook whose rows have been described, or of layers of shapes. Nothing if it has no tables. */
 export async function* describeSheets(file: FileSource, limits: FilesLimits, workspace: Workspace): Findings {
   const all = await tablesOf(file, limits, workspace);
   const sources = all.filter(({ fault }) => fault === undefined).slice(0, DESCRIBED);
-  yield* eachTable(sources, limits, workspace, async (table, { sheet }) => {
+  yield* eachTable(sources, limits, workspace, async (table, { sheet, layer }) => {
+    if (layer !== undefined)
+      return `\n\nLayer ${code(sheet!, 60)}: ${await factsOf(table, `${layer} Its attributes: ${sizeOf(table)}.`)}`;
     if (table.rows === 0 && table.notes.length === 0) return '';
     const facts = [`${sizeOf(table)}.`, ...table.notes].join(' ');
     if (table.rows === 0) return `\n\nSheet ${code(sheet!, 40)} as a table: ${facts}`;
     return `\n\nColumns of sheet ${code(sheet!, 40)}: ${facts}\n\n${await profileOf(table)}`;
   });
+  for (const { sheet, layer, fault } of all)
+    if (layer && fault) yield `\n\nLayer ${code(sheet!, 60)} ${fault}.`;
 }
 
 /** Describes the tables of a text whose other properties have been described. Nothing if it has no tables. */

@@ -6,6 +6,8 @@ import type { Workspace } from './workspace.js';
 export interface TableSource {
   /** The sheet of a workbook, or the table of a database; undefined if the file is one table. */
   sheet: string | undefined;
+  /** What the shapes of a layer are, in sentences; absent if the table does not belong to shapes. */
+  layer?: string;
   /** Why it cannot be read, as a part of a sentence in Markdown; absent if it can. The other tables of its file can be read. */
   fault?: string;
   /** The table, if it can be described without the engine. */

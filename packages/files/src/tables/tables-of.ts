@@ -17,6 +17,7 @@ import { databaseTables } from './database-tables.js';
 import { delimitedSource } from './delimited-text.js';
 import { jsonTables } from './json-tables.js';
 import { isOffered, moreTables } from './more-tables.js';
+import { layerTables } from './shape-layers.js';
 import type { TableSource } from './table-source.js';
 import { workbookTables } from './workbook-tables.js';
 import type { Workspace } from './workspace.js';
@@ -34,7 +35,9 @@ export async function tablesOf(
   const more = isOffered(file, head) ? await moreTables(file) : [];
   if (more.length > 0) return more;
   if (signature.startsWith('PK\x03\x04')) {
-    return workbookTables(await ZipArchive.open(file, limits));
+    const zip = await ZipArchive.open(file, limits);
+    const sheets = await workbookTables(zip);
+    return sheets.length > 0 ? sheets : layerTables(zip, file);
   }
   if (signature.startsWith('\x1f\x8b')) {
     const inner = { name: file.name.replace(/\.gz$/i, ''), mimeType: typeInside(file.mimeType) };
