@@ -1,6 +1,18 @@
 /** What is measured. Each measure runs one peer once and returns figures; the first of them is the one that is compared. */
 import { cluster } from './cluster/measuring.mjs';
-import { events, first, growth, idle, latency, pace, queries, send, stall, store } from './measuring.mjs';
+import {
+  events,
+  first,
+  growth,
+  idle,
+  latency,
+  pace,
+  queries,
+  send,
+  stall,
+  startUp,
+  store,
+} from './measuring.mjs';
 import { PEERS } from './peers/index.mjs';
 
 /** Who only takes bytes. */
@@ -9,8 +21,9 @@ const DURABLE = ['oursFile', 'oursPostgres'];
 const LITTLE = ['oursLittle', 'oursFastifyLittle'];
 const VIEWS = ['oursProtocols', 'oursConversation', 'oursAiSdk', 'oursAgUi', 'oursResponses', 'oursChat'];
 const CLUSTERS = ['clusterOne', 'clusterSignals', 'clusterQueue'];
+const SERVICE = 'service';
 const ALL = Object.keys(PEERS).filter(
-  (peer) => ![...BARE, ...DURABLE, ...LITTLE, ...VIEWS, 'agUi', ...CLUSTERS].includes(peer),
+  (peer) => ![SERVICE, ...BARE, ...DURABLE, ...LITTLE, ...VIEWS, 'agUi', ...CLUSTERS].includes(peer),
 );
 const SERIOUS = ALL.filter((peer) => peer !== 'a2a');
 const PACED = ['limit', 'raw', 'ours', 'oursFastify', 'nest', 'nestFastify', 'betterSse'];
@@ -68,7 +81,7 @@ export const MEASURES = {
   },
   first: {
     title: '(c) milliseconds to the first event, one query after another',
-    peers: SERIOUS,
+    peers: [...SERIOUS, SERVICE],
     run: first,
   },
   idle: {
@@ -137,9 +150,17 @@ export const MEASURES = {
   },
   queries: {
     title: '(g) small queries a second, an event each',
-    peers: SERIOUS,
+    peers: [...SERIOUS, SERVICE],
     isMore: true,
     run: queries,
+  },
+  start: {
+    title:
+      '(o) milliseconds from the start of a process to its first answer, those of the processor, and the memory then',
+    peers: ['limit', 'ours', 'nest', 'oursFastify', 'nestFastify', SERVICE],
+    rounds: 5,
+    startsItself: true,
+    run: startUp,
   },
   store: {
     title:

@@ -72,6 +72,17 @@ export async function queries(context) {
   return { 'queries/s': rate, ...busy };
 }
 
+/** What a developer waits for at each restart. */
+export async function startUp({ peer, load }) {
+  const began = performance.now();
+  const server = await startServer(peer, 0);
+  await load.run('ask', { port: server.port, body: bodyOf(peer, 'burst 1'), connections: 1, queries: 1 });
+  const ms = performance.now() - began;
+  const { cpu, rss } = await server.usage();
+  await server.stop();
+  return { ms, 'processor ms': 1000 * cpu, MB: rss };
+}
+
 export async function pace(context, group, streams) {
   const { peer, server, load, scale } = context;
   const body = bodyOf(peer, `paced ${group} ${EVENTS_PER_STREAM}`);

@@ -9,11 +9,11 @@ const HERE = import.meta.dirname;
 
 export const isPinned = availableParallelism() > 1 && spawnSync('taskset', ['-c', '0', 'true']).status === 0;
 
-/** Starts a process on a core, or on any; `cleanUp` is called when it is gone, however it ended. */
-function start(core, args, cleanUp = () => undefined) {
+/** Starts a process on a core, or on any; `cleanUp` is called when it is gone, however it ended. `output` is that of its stdout. */
+function start(core, args, { cleanUp = () => undefined, output = 'inherit' } = {}) {
   const node = [process.execPath, '--expose-gc', '--no-warnings', ...args];
   const [command, ...rest] = isPinned && core !== undefined ? ['taskset', '-c', String(core), ...node] : node;
-  const child = spawn(command, rest, { stdio: ['ignore', 'inherit', 'inherit', 'ipc'] });
+  const child = spawn(command, rest, { stdio: ['ignore', output, 'inherit', 'ipc'] });
   const gone = once(child, 'exit').then(async ([code]) => {
     await cleanUp();
     if (!child.stopped) throw new Error(`${args.join(' ')} ended with ${code}`);
@@ -40,9 +40,11 @@ function start(core, args, cleanUp = () => undefined) {
  * @param core the server's; undefined for any
  */
 export async function startServer(peer, core) {
-  const database = await DATABASES[PEERS[peer].database]?.();
+  const { database: kind, output } = PEERS[peer];
+  const database = await DATABASES[kind]?.();
   const args = database ? [peer, database.url] : [peer];
-  const { answer, ask, stop } = start(core, [`${HERE}/server.mjs`, ...args], () => database?.close());
+  const cleanUp = () => database?.close();
+  const { answer, ask, stop } = start(core, [`${HERE}/server.mjs`, ...args], { cleanUp, output });
   const { port } = await answer();
   return { port, usage: (question = {}) => ask(question), stop };
 }

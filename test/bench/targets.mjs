@@ -30,6 +30,7 @@ const STORES = [
 export function targets(results) {
   return [
     ...adapterTargets(results),
+    ...serviceTargets(results),
     ...STORES.flatMap((store) => storeTargets(results.store, ...store)),
     ...latencyTargets(results.latency),
     ...clusterTargets(results.cluster),
@@ -47,6 +48,29 @@ const VIEWS = [
   ['oursResponses', 'Responses', 'oursConversation'],
   ['oursChat', 'Chat Completions', 'oursProtocols'],
 ];
+
+/** The whole service beside what most people write by hand, and beside its module in a host. */
+function serviceTargets({ queries, first, start }) {
+  const ratio = (rows, figure, peer) => rows.service[figure] / rows[peer][figure];
+  const service = (what, value, isReached) => ({
+    what: `Service: ${what}`,
+    measured: `${shown(value)} ×`,
+    isReached,
+  });
+  const least = (what, value, bound) => service(what, value, value >= bound);
+  const most = (what, value, bound) => service(what, value, value <= bound);
+  return [
+    least('small queries, at least 1.5 times Nest @Sse', ratio(queries, 'queries/s', 'nestFastify'), 1.5),
+    most(
+      'processor of a small query, within 1.15 of the module',
+      1 / ratio(queries, 'queries/s', 'oursFastify'),
+      1.15,
+    ),
+    most('first event within 1.1 of Nest @Sse (p50)', ratio(first, 'p50 ms', 'nestFastify'), 1.1),
+    most('start within 1.15 of Nest @Sse', ratio(start, 'ms', 'nestFastify'), 1.15),
+    most('memory after it within 1.1 of Nest @Sse', ratio(start, 'MB', 'nestFastify'), 1.1),
+  ];
+}
 
 function protocolTargets(results) {
   const times = (peer, base) => results[peer]['events/s'] / results[base]['events/s'];

@@ -2,7 +2,7 @@
  * Who is measured. Each peer is a function in a module of this folder that starts its server and resolves with its port;
  * the server answers `POST /query` with the events of the plan in the query's text (`../work.mjs`). One that keeps its runs in
  * a `database` (`../databases.mjs`) is given its URL. The clusters are several processes
- * (`../cluster/measuring.mjs`). What is there for `isContext`, no target looks at: one round is enough. One that speaks another
+ * (`../cluster/measuring.mjs`). One with an `output` that is ignored writes a log. What is there for `isContext`, no target looks at: one round is enough. One that speaks another
  * protocol has a `body` for a plan, in which `@count@` is another number each time, and the views of this service a `path`.
  */
 export const PEERS = {
@@ -24,6 +24,13 @@ export const PEERS = {
     module: 'ours',
     start: 'fastify',
     packages: ['nest-agent-query', '@nestjs/core', '@nestjs/platform-fastify'],
+  },
+  service: {
+    title: 'the whole service, as it is by default',
+    module: 'service',
+    start: 'standalone',
+    output: 'ignore',
+    packages: [],
   },
   nest: {
     title: 'Nest @Sse on POST, Express',

@@ -2,13 +2,11 @@
 import { Buffer } from 'node:buffer';
 import { Body, Controller, Post, RequestMethod, Sse, ValidationPipe } from '@nestjs/common';
 import { METHOD_METADATA } from '@nestjs/common/constants.js';
-import { ExpressAdapter } from '@nestjs/platform-express';
-import { FastifyAdapter } from '@nestjs/platform-fastify';
 import { Type } from 'class-transformer';
 import { IsArray, IsBase64, IsIn, IsObject, IsOptional, IsString, ValidateNested } from 'class-validator';
 import { Observable } from 'rxjs';
 import { push } from '../work.mjs';
-import { listen } from './host.mjs';
+import { expressAdapter, fastifyAdapter, listen } from './host.mjs';
 import { message } from './query.mjs';
 
 /** Applies decorators without a compiler. */
@@ -63,6 +61,6 @@ function start(adapter, raiseLimit) {
   });
 }
 
-export const express = () =>
-  start(new ExpressAdapter(), (app) => app.useBodyParser('json', { limit: BODY_LIMIT }));
-export const fastify = () => start(new FastifyAdapter({ bodyLimit: BODY_LIMIT }), () => undefined);
+export const express = async () =>
+  start(await expressAdapter(), (app) => app.useBodyParser('json', { limit: BODY_LIMIT }));
+export const fastify = async () => start(await fastifyAdapter({ bodyLimit: BODY_LIMIT }), () => undefined);
