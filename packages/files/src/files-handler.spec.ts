@@ -96,7 +96,7 @@ describe('FilesHandler', () => {
       ['picture.gif', '**GIF image**, 723 bytes. 64 × 40 pixels.\n'],
       ['picture.webp', '**WebP image**, 148 bytes. 64 × 40 pixels.\n'],
       ['picture.bmp', '**BMP image**, 2.06 kB. 32 × 20 pixels.\n'],
-      ['picture.tiff', '**TIFF image**, 632 bytes. 64 × 40 pixels.\n'],
+      ['picture.tiff', '**TIFF image**, 632 bytes. 64 × 40 pixels. 3 bands of 16 bits.\n'],
       ['picture.avif', '**AVIF image**, 412 bytes. 320 × 200 pixels.\n'],
       ['picture.heic', '**HEIC image**, 539 bytes. 320 × 200 pixels.\n'],
       ['picture.svg', '**SVG image**, 64.7 kB. 794 × 1123 pixels.\n'],
