@@ -12,6 +12,7 @@ import {
   type ModelMessageSeen,
   ModelRefusal,
 } from '../../../test/contracts/adapters/fake-model.js';
+import { eventually } from '../../../test/support/conditions.js';
 import type { AdapterHarness, AskingHarness, FakeTool } from '../../../test/contracts/adapters/harness.js';
 
 type AgentConfig = ConstructorParameters<typeof Agent>[0];
@@ -115,6 +116,10 @@ function modelOf(fake: FakeModel): object {
     doGenerate: () => Promise.reject(new Error('The adapter streams.')),
     doStream: async ({ prompt, tools = [], abortSignal }: CallOptions) => {
       const request = { messages: prompt.map(seen), tools: tools.map(({ name }) => name) };
+      // A memory sorts messages by their time. The framework gives each new one a millisecond of its own, and an answer that no real
+      // model gives as fast as this one would be before its question.
+      const asked = Date.now();
+      await eventually(() => Date.now() > asked + prompt.length);
       const acts = fake.answer(request, abortSignal);
       const first = await acts.next().catch((error: unknown) => {
         throw error instanceof ModelRefusal ? refusal(error) : error;
