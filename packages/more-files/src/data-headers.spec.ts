@@ -71,6 +71,14 @@ describe('FITS data', () => {
     ]);
   });
 
+  it('with impossible sizes is read to the part that has them', async () => {
+    const behind = [...TABLE.filter((card) => !card.startsWith('PCOUNT')), 'PCOUNT  =            -99999999'];
+    const facts = await factsOf(Buffer.concat([fits(FIRST), fits(behind, 2), fits(TABLE, 2)]));
+    expect(facts?.filter((fact) => fact.startsWith('Table'))).toHaveLength(2);
+    const huge = [...TABLE.filter((card) => !card.startsWith('NAXIS2')), 'NAXIS2  =     9007199254740991'];
+    expect((await factsOf(Buffer.concat([fits(FIRST), fits(huge, 1)])))?.at(-2)).toBe('The file is cut off.');
+  });
+
   it('that is cut off says so, and what has no end of a header is refused', async () => {
     const cut = Buffer.concat([fits(FIRST), fits(TABLE, 1)]);
     expect((await factsOf(cut))?.at(-2)).toBe('The file is cut off.');

@@ -101,7 +101,8 @@ function dataLength(header: Header): number {
   if (axes.length === 0) return 0;
   const values = (isGrouped(header) ? axes.slice(1) : axes).reduce((product, axis) => product * axis, 1);
   const groups = Math.max(1, numberOf(header, 'GCOUNT', 1));
-  const bits = Math.abs(numberOf(header, 'BITPIX')) * groups * (values + numberOf(header, 'PCOUNT'));
+  const parameters = Math.max(0, numberOf(header, 'PCOUNT'));
+  const bits = Math.abs(numberOf(header, 'BITPIX')) * groups * (parameters + values);
   return Math.ceil(bits / 8 / BLOCK) * BLOCK;
 }
 

@@ -31,6 +31,7 @@ describe('A shapefile', () => {
       Buffer.concat([counts(1), doubles(10.123456789, -2)]),
       NULL_SHAPE,
       Buffer.concat([counts(1), doubles(-1.5, 20)]),
+      Buffer.concat([counts(1), doubles(NaN, 20)]),
     ];
     expect(await readOne(readShapes, shp(1, points))).toEqual({
       title: 'Shapefile (SHP)',
@@ -43,6 +44,7 @@ describe('A shapefile', () => {
         ['1', '10.123456789', '-2'],
         ['2', null, null],
         ['3', '-1.5', '20'],
+        ['4', null, null],
       ],
       notes: [],
     });

@@ -69,10 +69,10 @@ async function* rowsOf(
   for await (const { number, beginning } of recordsOf(file, notes)) {
     const type = beginning.length < 4 ? 0 : beginning.readUInt32LE(0);
     const numbers = isOfPoints ? coordinatesOf(beginning, 2) : coordinatesOf(beginning, 4);
-    const isThere = type !== 0 && numbers !== undefined;
+    const isThere = type !== 0 && numbers?.every(Number.isFinite);
     const counts = isOfPoints ? [] : countsOf(type, beginning);
     const empty = isOfPoints ? [null, null] : [null, null, null, null, null, null];
-    yield [String(number), ...(isThere ? [...numbers.map(String), ...counts] : empty)];
+    yield [String(number), ...(isThere ? [...numbers!.map(String), ...counts] : empty)];
   }
 }
 

@@ -14,8 +14,6 @@ export class TypedKwargs<K extends object = object> {
   readonly #named: ReadonlySet<string>;
   /** The instances of kwargs that are valid, so that a query is validated once, however many layers ask. */
   readonly #instances = new WeakMap<object, K>();
-  /** A service without such a class starts faster without this package. */
-  readonly #transformer = import('class-transformer');
 
   /** @throws {TypeError} it is no class, or none of its properties has a decorator of class-validator */
   constructor(readonly type: Type<K>) {
@@ -38,7 +36,8 @@ export class TypedKwargs<K extends object = object> {
       faultsOfNames(value, pointerTo('/kwargs', key)),
     );
     if (faults.length > 0) return faults;
-    const { plainToInstance } = await this.#transformer;
+    // Most services have no such class, and start faster without this package.
+    const { plainToInstance } = await import('class-transformer');
     const instance = plainToInstance(this.type, named);
     const errors = await validate(instance);
     if (errors.length > 0) return faultsOf(errors, '/kwargs');

@@ -2,6 +2,7 @@ import { MemoryFile, wholeOf } from '../file-source.js';
 import type { FileSource } from '../file-source.js';
 import type { ZipArchive } from '../formats/zip-archive.js';
 import { bytes, code } from '../markdown.js';
+import { UnreadableFile } from '../unreadable-file.js';
 import { moreTables, readMore } from './more-tables.js';
 import { rowsSource } from './rows-source.js';
 import type { TableSource } from './table-source.js';
@@ -32,15 +33,16 @@ const TOO_LARGE = `and the tables before it have more than ${bytes(LARGEST)}: se
 /** How a coordinate system begins as text (OGC 01-009, "Coordinate Transformation Services", and ISO 19162). */
 const SYSTEM = /^\s*(?:PROJ|GEOG|GEOC|GEOD|COMPD_|LOCAL_|BOUND|COMPOUND)\w*\s*\[\s*"([^"]{1,200})"/;
 
-/** The layers of shapefiles in an archive, if their table is there too. */
+/** The layers of shapefiles in an archive that are read: those whose table is there too. */
 export function layersOf(zip: ZipArchive): Layer[] {
-  return zip.entries.slice(0, 10_000).flatMap(({ name: shapes, encrypted }) => {
+  const layers = zip.entries.flatMap(({ name: shapes, encrypted }) => {
     if (encrypted || !/\.shp$/i.test(shapes) || shapes.startsWith('__MACOSX/')) return [];
     const base = shapes.slice(0, -'.shp'.length);
     const [table, system, encoding] = ['dbf', 'prj', 'cpg'].map((ending) => `${base}.${ending}`);
     if (!zip.has(table!)) return [];
     return { name: base.split(/[/\\]/).at(-1)!, shapes, table: table!, system: system!, encoding: encoding! };
   });
+  return layers.slice(0, MOST);
 }
 
 /**
@@ -52,7 +54,7 @@ export function layersOf(zip: ZipArchive): Layer[] {
 export async function layerTables(zip: ZipArchive, archive: FileSource): Promise<TableSource[]> {
   const sources: TableSource[] = [];
   let rest = LARGEST;
-  for (const layer of layersOf(zip).slice(0, MOST)) {
+  for (const layer of layersOf(zip)) {
     const content = await wholeOf(zip.read(layer.table), rest);
     rest -= content?.length ?? 0;
     const why = content ? NO_TABLE : TOO_LARGE;
@@ -78,7 +80,7 @@ async function tableFile(
 /** What the shapes are, and where, in sentences. */
 async function aboutShapes(zip: ZipArchive, { shapes, system }: Layer, archive: FileSource): Promise<string> {
   const beginning = await beginningOf(zip.read(shapes));
-  const read = await readMore(new MemoryFile(shapes, beginning, archive)).catch(() => undefined);
+  const read = await readMore(new MemoryFile(shapes, beginning, archive)).catch(undefinedIfUnreadable);
   const [, name] = SYSTEM.exec(await textOf(zip, system)) ?? [];
   const sentences = [read?.facts[0], name && `Coordinate system: ${code(name, 200)}.`];
   return sentences.filter(Boolean).join(' ');
@@ -102,3 +104,7 @@ async function beginningOf(chunks: AsyncIterable<Uint8Array>): Promise<Uint8Arra
 }
 
 async function* noRows(): AsyncGenerator<string[]> {}
+
+function undefinedIfUnreadable(error: unknown): undefined {
+  if (!(error instanceof UnreadableFile)) throw error;
+}
