@@ -12,8 +12,8 @@ const LEAST_COMMON = 3;
 export function unknownMembers(given: object | undefined, known: object, name = ''): string[] {
   const faults: string[] = [];
   const prefix = name === '' ? '' : `${name}.`;
-  for (const [member, value] of Object.entries(given ?? {})) {
-    if (value === undefined || Object.hasOwn(known, member)) continue;
+  for (const member of Object.keys(given ?? {})) {
+    if (Object.hasOwn(known, member) || given![member as keyof object] === undefined) continue;
     const meant = meantBy(member, Object.keys(known));
     const hint = meant === undefined ? '' : ` Did you mean ${prefix}${meant}?`;
     faults.push(`${prefix}${member} is not an option.${hint}`);

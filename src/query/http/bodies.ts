@@ -107,8 +107,10 @@ export class Bodies {
   async query(body: ReceivedBody, value = body.value): Promise<QueryDto> {
     try {
       const query = await validateQuery(value, this.settings.kwargs);
-      await this.#receiveSent(query, body as OwnedBody);
-      await this.#openFiles(query);
+      if (query.parts.some((part) => part instanceof FilePartDto)) {
+        await this.#receiveSent(query, body as OwnedBody);
+        await this.#openFiles(query);
+      }
       return query;
     } catch (error) {
       await body.release();

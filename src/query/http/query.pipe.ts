@@ -37,8 +37,9 @@ export class SubmissionPipe implements PipeTransform<PendingRequest, Promise<Sub
     }
     const body = await this.bodies.read(request, caller.owner);
     const query = await this.bodies.query(body);
-    const notices = misplacedIn(body.value as object);
-    return { caller: { ...caller, notices, release: () => void body.release() }, query };
+    caller.notices = misplacedIn(body.value as object);
+    caller.release = () => void body.release();
+    return { caller, query };
   }
 }
 

@@ -28,6 +28,13 @@ export interface Submission {
   trace: RunTrace | undefined;
 }
 
+/** What a handler is called with. */
+interface Beginning extends Pick<Submission, 'earlier'> {
+  query: Query;
+  /** The state of the last checkpoint of an earlier attempt, as JSON. */
+  checkpoint?: string | undefined;
+}
+
 /** One attempt of a run: calls the handler, within its time limit, and writes its answer. Only here do handler and store meet. */
 export class Execution {
   readonly #context: ContextOfRun;
@@ -87,11 +94,13 @@ export class Execution {
   async #handle(): Promise<void> {
     const { run } = this;
     const { handler, options, settings } = this.services;
-    const { query, earlier, checkpoint } = await this.#beginning();
+    const { record, submission } = this;
+    const isFirst = submission.query && record.attempt === 1;
+    const { query, earlier, checkpoint } = isFirst ? (submission as Beginning) : await this.#beginning();
     const typed = settings.kwargs ? ((await settings.kwargs.typed(query)) as Query) : query;
-    const pauses = new Pauses(this.services, run, this.record, this.#answer, this.#timeLimit);
-    const ask: QueryContext['ask'] = (...asked) => pauses.ask(...asked);
-    const context = await this.#context.create(this.record, {
+    const ask: QueryContext['ask'] = (...asked) =>
+      new Pauses(this.services, run, record, this.#answer, this.#timeLimit).ask(...asked);
+    const context = await this.#context.create(record, {
       checkpoint,
       earlier,
       sessionTurns: options.sessionTurns,
@@ -109,13 +118,10 @@ export class Execution {
     await this.#answer.settled();
   }
 
-  /** The query and the earlier texts; and the state of the last checkpoint of an earlier attempt, as JSON. */
-  async #beginning(): Promise<
-    Pick<Submission, 'earlier'> & { query: Query; checkpoint?: string | undefined }
-  > {
+  /** What the store has of an earlier attempt, or of a query that was submitted in another process. */
+  async #beginning(): Promise<Beginning> {
     const { record } = this;
     const { query, earlier } = this.submission;
-    if (query && record.attempt === 1) return { query, earlier };
     const { parts, kwargs, answer, checkpoint } = await this.services.store.query(record);
     this.#answer.continue(answer);
     if (query) return { query, earlier, checkpoint };

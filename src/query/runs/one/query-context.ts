@@ -44,11 +44,16 @@ export class ContextOfRun {
     const signal = () => this.#signal();
     const { attempt } = run;
     const state: unknown = checkpoint === undefined ? undefined : JSON.parse(checkpoint);
+    const isAlone = run.sessionId === undefined && !earlier;
+    const { session, history } = isAlone
+      ? { session: undefined, history: [] }
+      : await this.#conversation(run, sessionTurns, earlier);
     return {
       runId: run.id,
       owner: ownerOfModule(run.owner).owner,
       trace: run.trace,
-      ...(await this.#conversation(run, sessionTurns, earlier)),
+      session,
+      history,
       resumed: attempt === 1 ? undefined : { attempt, state },
       ask: async (...asked) => this.#asking(...asked),
       checkpoint: async (newState) => this.store.saveCheckpoint(run, checkpointText(newState)),
