@@ -89,5 +89,7 @@ export type { RunRequest } from './runs/run-handler.js';
 export { holdAnswer } from './sse/answer-memory.js';
 export { type Frames, framesOfText } from './sse/frames.js';
 export { type Interruption, StreamForm } from './sse/stream-form.js';
-export { EventStream, StreamsEnvelopes } from './sse/streams-envelopes.js';
+export { EventStream } from './sse/event-stream.js';
+export { envelopesOf } from './sse/responses.js';
+export { StreamsEnvelopes } from './sse/streams-envelopes.js';
 export { joinedPieces } from './sse/write-pieces.js';

@@ -40,7 +40,7 @@ import { observeStore } from './runs/observed-store.js';
 import { Observers } from './runs/observers.js';
 import { RunHandler } from './runs/run-handler.js';
 import { SharedStore } from './sharing/shared-store.js';
-import { SseInterceptor } from './sse/sse.interceptor.js';
+import { Responses } from './sse/responses.js';
 
 type GivenHandler = QueryModuleFactoryOptions['handler'];
 
@@ -74,7 +74,7 @@ type TypedModuleOptions<K extends object> = QueryModuleOptions<K> & ModuleExtras
     Callers,
     Bodies,
     Endpoint,
-    SseInterceptor,
+    Responses,
     HostParsers,
     Connections,
     Clock,

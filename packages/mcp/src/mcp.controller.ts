@@ -1,16 +1,12 @@
 import {
-  type CallHandler,
   Delete,
-  type ExecutionContext,
   Get,
   Inject,
   Injectable,
-  type NestInterceptor,
   Post,
   Req,
   Res,
   UseFilters,
-  UseInterceptors,
   type ArgumentsHost,
   Catch,
   type ExceptionFilter,
@@ -24,7 +20,6 @@ import {
   StreamsEnvelopes,
   SubmitsQueries,
 } from 'nest-agent-query/protocol';
-import { defaultIfEmpty, ignoreElements, type Observable } from 'rxjs';
 import type { AgentServer } from './agent-server.js';
 import { PLACES } from './arguments.js';
 import { callCursorOf } from './call-cursor.js';
@@ -67,20 +62,6 @@ function codeOf(status: number, code: string): number {
   return code === 'invalid_json' ? PARSE_ERROR : INVALID_REQUEST;
 }
 
-/** The server writes the responses itself. */
-@Injectable()
-export class McpInterceptor implements NestInterceptor {
-  constructor(private readonly tools: AgentTools) {}
-
-  intercept(context: ExecutionContext, next: CallHandler): Observable<unknown> {
-    const written = { handle: () => next.handle().pipe(ignoreElements()) };
-    // Nest takes the value of a route from its interceptors, and fails where there is none.
-    return this.tools.all[0]!.endpoint.interceptor.intercept(context, written).pipe(
-      defaultIfEmpty(undefined),
-    );
-  }
-}
-
 /**
  * Of a client of the version 2026-07-28, only a call may submit a query; the server checks that these headers say what the body
  * does. Those of older clients do not tell.
@@ -93,7 +74,7 @@ function mayCall(request: HostRequest): boolean {
 }
 
 @UseFilters(McpFilter)
-@UseInterceptors(McpInterceptor)
+// The server of the SDK writes the answers.
 @StreamsEnvelopes()
 @SubmitsQueries(mayCall)
 export class McpController {

@@ -1,9 +1,10 @@
 import { constants, type ServerHttp2Stream } from 'node:http2';
 import type { ServerResponse } from 'node:http';
 import { type CallHandler, type ExecutionContext, Injectable, type NestInterceptor } from '@nestjs/common';
+import type { Envelope } from 'nest-agent-query-client';
 import { delay, type Observable, take, tap } from 'rxjs';
 import {
-  EventStream,
+  envelopesOf,
   type HostRequest,
   type HostResponse,
   rawRequest,
@@ -24,16 +25,17 @@ export class CutInterceptor implements NestInterceptor {
     const [, search] = rawRequest(http.getRequest<HostRequest>()).url!.split('?', 2);
     const answers: Observable<unknown> = next.handle();
     if (!new URLSearchParams(search).has('cut')) return answers;
-    const response = rawResponse(http.getResponse<HostResponse>());
+    const response = http.getResponse<HostResponse>();
     return answers.pipe(
-      tap((answer) => {
-        if (answer instanceof EventStream) cutAfterFirst(answer, response);
+      tap(() => {
+        const envelopes = envelopesOf(response);
+        if (envelopes) cutAfterFirst(envelopes, rawResponse(response));
       }),
     );
   }
 }
 
-function cutAfterFirst({ envelopes }: EventStream, response: ServerResponse): void {
+function cutAfterFirst(envelopes: Observable<Envelope>, response: ServerResponse): void {
   // Following on until the cut, this follower is never the last one that leaves.
   const first = envelopes.pipe(delay(CUT_MS), take(1));
   const following = first.subscribe({ next: () => cut(response), error: () => undefined });

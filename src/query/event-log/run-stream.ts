@@ -28,7 +28,7 @@ export interface FollowedRun {
  * stream fails with a `QueryError` if the query is not admitted or the run is not found.
  *
  * **Why there is a fast path beside the Observable.** An Observable calls a function per envelope, and cannot wait for a slow
- * connection. The SSE interceptor therefore does not subscribe. It calls `RunStream.from`, waits for `admitted`, and follows
+ * connection. `Responses` therefore does not subscribe. It calls `RunStream.from`, waits for `admitted`, and follows
  * the log directly: a thousand envelopes of one tick then cost one write, and a client that stops reading costs a cursor.
  * Measured, this makes bursts more than ten times as fast as `@Sse()`.
  *

@@ -10,7 +10,7 @@ import { Settings } from '../options/settings.js';
 import { type HostRequest, requestPath } from '../platform/host.js';
 import { AgentService, type QueryOptions } from '../runs/agent.service.js';
 import { Observers } from '../runs/observers.js';
-import { SseInterceptor } from '../sse/sse.interceptor.js';
+import { Responses } from '../sse/responses.js';
 import { Bodies, type ReceivedBody } from './bodies.js';
 import { OwnerPipe } from './caller.js';
 import { ProblemFilter, type ProblemForm } from './problem.filter.js';
@@ -47,7 +47,7 @@ export class Endpoint {
   constructor(
     readonly agent: AgentService,
     /** Writes what the routes of the view return: streams in its form, and values as JSON. */
-    readonly interceptor: SseInterceptor,
+    readonly responses: Responses,
     private readonly owners: OwnerPipe,
     private readonly bodies: Bodies,
     private readonly settings: Settings,

@@ -13,7 +13,6 @@ import {
   type StreamableFile,
   type Type,
   UseFilters,
-  UseInterceptors,
 } from '@nestjs/common';
 import type {
   DeliveryView,
@@ -37,7 +36,7 @@ import type { HostRequest, HostResponse } from '../platform/host.js';
 import { AgentService } from '../runs/agent.service.js';
 import { decorated } from './decorated.js';
 import { prefersEventStream } from '../sse/accept.js';
-import { SseInterceptor } from '../sse/sse.interceptor.js';
+import { Responses } from '../sse/responses.js';
 import { StreamsEnvelopes } from '../sse/streams-envelopes.js';
 import { Owner, type Received } from './caller.js';
 import { FileBody } from './file.pipe.js';
@@ -50,14 +49,16 @@ import { ProblemFilter } from './problem.filter.js';
 import { AnswersBody, ForkBody, type Submission, Submitted } from './query.pipe.js';
 
 /**
- * `{base}/query`. What callers send is validated as DTOs, `AgentService` returns an Observable of envelopes, and `SseInterceptor`
+ * `{base}/query`. What callers send is validated as DTOs, `AgentService` returns an Observable of envelopes, and `Responses`
  * writes it. What they throw, `ProblemFilter` answers with a problem (RFC 9457).
  */
 @UseFilters(ProblemFilter)
-@UseInterceptors(SseInterceptor)
-@StreamsEnvelopes()
+@StreamsEnvelopes((routes: QueryController) => routes.responses)
 export class QueryController {
-  constructor(private readonly agent: AgentService) {}
+  constructor(
+    private readonly agent: AgentService,
+    readonly responses: Responses,
+  ) {}
 
   /** Admits a query and streams its run; resumes a run; or, with `Prefer: respond-async`, only names the run. */
   @Post()

@@ -22,6 +22,14 @@ const deadlines = new WeakMap<HttpAdapterHost, number>();
 /** The last callers of all modules of an application: these stop listening together. */
 const stops = new WeakMap<HttpAdapterHost, LastCallers>();
 
+/** The responses of our routes. */
+const served = new WeakSet<object>();
+
+/** At shutdown, the caller of this response has time to send the rest of its request, and to read its answer. */
+export function markServed(response: HostResponse): void {
+  served.add(rawResponse(response));
+}
+
 /**
  * The connections of the host's server. At shutdown, `server.close()` waits for every connection that has sent no complete
  * request, or whose client does not read, and has stopped its own time-outs for them: one silent client would keep the process
@@ -30,8 +38,6 @@ const stops = new WeakMap<HttpAdapterHost, LastCallers>();
 @Injectable()
 export class Connections implements OnModuleInit {
   readonly #open = new Set<HttpSocket>();
-  /** The responses of this module. */
-  readonly #own = new WeakSet<object>();
   #server: http.Server | https.Server | undefined;
   #timer: NodeJS.Timeout | undefined;
 
@@ -97,10 +103,6 @@ export class Connections implements OnModuleInit {
     };
   }
 
-  serve(response: HostResponse): void {
-    this.#own.add(rawResponse(response));
-  }
-
   /** How long callers may take from now on, in milliseconds. The first call begins that time. */
   get timeLeft(): number {
     const deadline = deadlines.get(this.adapterHost) ?? performance.now() + FINISHING_MS;
@@ -109,13 +111,12 @@ export class Connections implements OnModuleInit {
   }
 
   /**
-   * Waits for the requests of this module that are still being sent or answered, and closes those that take too long. From then
+   * Waits for the requests of our routes that are still being sent or answered, and closes those that take too long. From then
    * on closes connections on which no response is being written, until none is left. The other routes of the host are served as
    * before.
    */
   async close(): Promise<void> {
-    const answered = () =>
-      [...this.#open].filter(({ _httpMessage: answer }) => answer && this.#own.has(answer));
+    const answered = () => [...this.#open].filter(({ _httpMessage: answer }) => answer && served.has(answer));
     while (answered().length > 0 && this.timeLeft > 0) await setTimeout(CLOSING_INTERVAL_MS);
     for (const socket of answered()) socket.destroy();
     if (!this.#server || this.#timer) return;

@@ -1,15 +1,4 @@
-import {
-  All,
-  Get,
-  HttpCode,
-  Param,
-  Post,
-  Query,
-  Req,
-  Res,
-  UseFilters,
-  UseInterceptors,
-} from '@nestjs/common';
+import { All, Get, HttpCode, Param, Post, Query, Req, Res, UseFilters } from '@nestjs/common';
 import {
   EventStream,
   type HostRequest,
@@ -17,7 +6,7 @@ import {
   type ReceivedBody,
   StreamsEnvelopes,
 } from 'nest-agent-query/protocol';
-import { View, ViewInterceptor } from '../view/view.js';
+import { View } from '../view/view.js';
 import { V1_0 } from './face.js';
 import { faceOf, JsonRpcFilter, rpcCallOf, rpcResult } from './json-rpc.js';
 import { REST_PLACES } from './message/parts.js';
@@ -36,11 +25,10 @@ const NO_FRAME = ['', ''] as const;
 
 /** A2A 1.0: JSON-RPC at the path itself (§9), and REST below it (§11). A2A 0.3: JSON-RPC at the same path. */
 @UseFilters(RestFilter)
-@UseInterceptors(ViewInterceptor)
-@StreamsEnvelopes()
+@StreamsEnvelopes((routes: A2aController) => routes.view.endpoint.responses)
 export class A2aController {
   constructor(
-    private readonly view: View,
+    readonly view: View,
     private readonly operations: Operations,
   ) {}
 

@@ -1,14 +1,4 @@
-import {
-  Get,
-  HttpCode,
-  Injectable,
-  Post,
-  Query,
-  Req,
-  Res,
-  UseFilters,
-  UseInterceptors,
-} from '@nestjs/common';
+import { Get, HttpCode, Injectable, Post, Query, Req, Res, UseFilters } from '@nestjs/common';
 import {
   type Cursor,
   cursorOf,
@@ -21,7 +11,7 @@ import {
   rawResponse,
   StreamsEnvelopes,
 } from 'nest-agent-query/protocol';
-import { View, ViewFilter, ViewInterceptor } from '../view/view.js';
+import { View, ViewFilter } from '../view/view.js';
 import { connected } from './connection.js';
 import { PLACES } from './parts.js';
 import { runInputOf } from './run-input.js';
@@ -46,10 +36,9 @@ class AgUiFilter extends ViewFilter {
 }
 
 @UseFilters(AgUiFilter)
-@UseInterceptors(ViewInterceptor)
-@StreamsEnvelopes()
+@StreamsEnvelopes((routes: AgUiController) => routes.view.endpoint.responses)
 export class AgUiController {
-  constructor(private readonly view: View) {}
+  constructor(readonly view: View) {}
 
   /** Begins a run, answers interrupts, or resumes a stream (`Last-Event-ID`), whose body is not read. */
   @Post()

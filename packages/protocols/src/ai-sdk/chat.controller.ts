@@ -1,16 +1,4 @@
-import {
-  Get,
-  HttpCode,
-  Inject,
-  Injectable,
-  Param,
-  Post,
-  Query,
-  Req,
-  Res,
-  UseFilters,
-  UseInterceptors,
-} from '@nestjs/common';
+import { Get, HttpCode, Inject, Injectable, Param, Post, Query, Req, Res, UseFilters } from '@nestjs/common';
 import { type AgentService, QueryError } from 'nest-agent-query';
 import {
   EventStream,
@@ -26,7 +14,7 @@ import {
   StreamsEnvelopes,
 } from 'nest-agent-query/protocol';
 import { PastTurns } from '../view/past-turns.js';
-import { View, ViewFilter, ViewInterceptor } from '../view/view.js';
+import { View, ViewFilter } from '../view/view.js';
 import type { AiSdkOptions } from './ai-sdk-options.js';
 import { messagesOf, piecesOfMessages } from './chat-history.js';
 import { answersIn, relocatedAnswers } from './answers.js';
@@ -61,10 +49,9 @@ interface Wanted {
 
 /** The routes of chats. A chat is a session; a message of the agent is a run. */
 @UseFilters(ChatFilter)
-@UseInterceptors(ViewInterceptor)
-@StreamsEnvelopes()
+@StreamsEnvelopes((routes: ChatController) => routes.view.endpoint.responses)
 export class ChatController {
-  constructor(@Inject(View) private readonly view: View<AiSdkOptions>) {}
+  constructor(@Inject(View) readonly view: View<AiSdkOptions>) {}
 
   /** Submits the last message of a user, or answers what the run of a message asks. */
   @Post('chat')

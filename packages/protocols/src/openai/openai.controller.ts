@@ -1,18 +1,6 @@
-import {
-  All,
-  Delete,
-  Get,
-  HttpCode,
-  Param,
-  Post,
-  Query,
-  Req,
-  Res,
-  UseFilters,
-  UseInterceptors,
-} from '@nestjs/common';
+import { All, Delete, Get, HttpCode, Param, Post, Query, Req, Res, UseFilters } from '@nestjs/common';
 import { type HostRequest, type HostResponse, StreamsEnvelopes } from 'nest-agent-query/protocol';
-import { View, ViewInterceptor } from '../view/view.js';
+import { View } from '../view/view.js';
 import { Chats } from './chat/chats.js';
 import { Conversations } from './conversations/conversations.js';
 import { itemPageOf } from './conversations/item-page.js';
@@ -30,11 +18,10 @@ const PATHS = 'an agent has responses, conversations, chat/completions and model
 
 /** The paths of OpenAI's API that an agent has. */
 @UseFilters(OpenAiFilter)
-@UseInterceptors(ViewInterceptor)
-@StreamsEnvelopes()
+@StreamsEnvelopes((routes: OpenAiController) => routes.view.endpoint.responses)
 export class OpenAiController {
   constructor(
-    private readonly view: View,
+    readonly view: View,
     private readonly responses: Responses,
     private readonly conversations: Conversations,
     private readonly chats: Chats,

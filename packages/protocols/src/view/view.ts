@@ -1,14 +1,11 @@
 import {
   type ArgumentsHost,
-  type CallHandler,
   Controller,
   type ControllerOptions,
   type DynamicModule,
   type ExceptionFilter,
-  type ExecutionContext,
   Inject,
   Injectable,
-  type NestInterceptor,
   type OnModuleInit,
   type Type,
 } from '@nestjs/common';
@@ -62,16 +59,6 @@ export class View<Options extends ViewOptions = ViewOptions> implements OnModule
   /** The `QueryModule` may be initialized after the view: its handler may have asynchronous providers. */
   onModuleInit(): void {
     this.endpoint = this.endpoints.of(this.options.name);
-  }
-}
-
-/** Writes what the routes of a view return, as those of its endpoint. */
-@Injectable()
-export class ViewInterceptor implements NestInterceptor {
-  constructor(private readonly view: View) {}
-
-  intercept(context: ExecutionContext, next: CallHandler) {
-    return this.view.endpoint.interceptor.intercept(context, next);
   }
 }
 

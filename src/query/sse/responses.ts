@@ -1,15 +1,13 @@
+import type { ServerResponse } from 'node:http';
 import {
   type BeforeApplicationShutdown,
-  type CallHandler,
-  type ExecutionContext,
   Injectable,
-  type NestInterceptor,
   type OnModuleInit,
   StreamableFile,
 } from '@nestjs/common';
 import { HttpAdapterHost } from '@nestjs/core';
-import type { RunView } from 'nest-agent-query-client';
-import { concatMap, from, of, type Observable } from 'rxjs';
+import type { Envelope, RunView } from 'nest-agent-query-client';
+import { isObservable, type Observable } from 'rxjs';
 import { RunStream } from '../event-log/run-stream.js';
 import { Settings } from '../options/settings.js';
 import { Clock, type Timer } from '../platform/clock.js';
@@ -24,14 +22,13 @@ import {
   rawResponse,
   requestPath,
   takeResponse,
-  turnOf,
 } from '../platform/host.js';
 import { heldLength, piecesOf } from '../platform/write-json.js';
 import { acceptsEventStream } from './accept.js';
 import { holdAnswer } from './answer-memory.js';
 import { IDLE_TICKS, SseResponse } from './sse-response.js';
 import { EnvelopeForm, type StreamForm } from './stream-form.js';
-import { EventStream } from './streams-envelopes.js';
+import { EventStream } from './event-stream.js';
 import { joinedPieces, writePieces, WRITTEN_LENGTH } from './write-pieces.js';
 
 /** At shutdown, when clients have had their time to read: how long it may take to end the streams that are left. */
@@ -43,12 +40,20 @@ const DISCONNECTING_MS = 500;
  */
 const NOTHING_FOLLOWS_RETRY_MS = 24 * 60 * 60 * 1_000;
 
-/** In place of the answer to a request whose connection was closed before its turn. */
-const NO_ANSWER = Symbol('no answer');
+/** The envelopes that responses show. */
+const shown = new WeakMap<ServerResponse, Observable<Envelope>>();
+
+/**
+ * Returns the envelopes that a response shows, for an interceptor; undefined before its stream begins, and for another answer. Who
+ * subscribes follows the run too.
+ */
+export function envelopesOf(response: HostResponse): Observable<Envelope> | undefined {
+  return shown.get(rawResponse(response));
+}
 
 /** Writes what routes return: streams as Server-Sent Events (WHATWG HTML §9.2), values as JSON, files as they are. */
 @Injectable()
-export class SseInterceptor implements NestInterceptor, OnModuleInit, BeforeApplicationShutdown {
+export class Responses implements OnModuleInit, BeforeApplicationShutdown {
   readonly #open = new Set<SseResponse>();
   #keepAliveTimer: Timer | undefined;
   #onAllClosed: (() => void) | undefined;
@@ -64,21 +69,18 @@ export class SseInterceptor implements NestInterceptor, OnModuleInit, BeforeAppl
     answerOnce((this.adapterHost as Partial<HttpAdapterHost>).httpAdapter);
   }
 
-  intercept(context: ExecutionContext, next: CallHandler): Observable<unknown> {
-    const http = context.switchToHttp();
-    const [request, response] = [http.getRequest<HostRequest>(), http.getResponse<HostResponse>()];
-    this.connections.serve(response);
-    const turn = turnOf(request, response);
-    const answers: Observable<unknown> = turn
-      ? from(turn).pipe(concatMap((isTurn) => (isTurn ? next.handle() : of(NO_ANSWER))))
-      : next.handle();
-    return answers.pipe(
-      concatMap(async (answer: unknown) => {
-        if (answer instanceof EventStream) await this.#stream(answer, request, response);
-        else if (answer !== NO_ANSWER) await this.#send(answer, response);
-        markAnswered(response);
-      }),
-    );
+  /**
+   * Writes what a route returns. Resolves when it is sent, or the stream has begun.
+   *
+   * @param answer an Observable of envelopes, an `EventStream`, a file, or a value that JSON can hold
+   * @throws {QueryError} the query was not admitted, or its run was not found: nothing is sent
+   */
+  async write(answer: unknown, request: HostRequest, response: HostResponse): Promise<void> {
+    if (answer instanceof EventStream) await this.#stream(answer, request, response);
+    else if (isObservable(answer))
+      await this.#stream(new EventStream(answer as Observable<Envelope>), request, response);
+    else await this.#send(answer, response);
+    markAnswered(response);
   }
 
   /** Lets callers finish what they send and read, disconnects those that take too long, and closes unused connections. */
@@ -94,13 +96,16 @@ export class SseInterceptor implements NestInterceptor, OnModuleInit, BeforeAppl
 
   async #stream(stream: EventStream, request: HostRequest, response: HostResponse): Promise<void> {
     const { run, hasAll, follow, read } = await RunStream.from(stream.envelopes).admitted;
-    const raw = takeResponse(response);
+    const raw = rawResponse(response);
     const form = stream.form ?? this.#envelopeForm(request, run, hasAll);
     form.log = read;
     const sse = new SseResponse(raw, form, this.settings.streams, this.clock);
     const follower = follow(sse);
     sse.follower = follower;
-    if (hasLeft(raw)) return void follower.leave();
+    // An interceptor of the host may have been faster, such as one with a time limit.
+    if (hasLeft(raw) || raw.headersSent) return void follower.leave();
+    takeResponse(response);
+    shown.set(raw, stream.envelopes);
     raw.once('close', () => {
       this.#open.delete(sse);
       sse.closed();
