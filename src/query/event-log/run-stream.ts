@@ -12,6 +12,8 @@ import type { ReadLog } from './log-texts.js';
 
 export interface FollowedRun {
   /** Undefined where the envelopes do not come from a run. */
+  runId: string | undefined;
+  /** The run as it is when this is read first; undefined where the envelopes do not come from a run. */
   run: RunView | undefined;
   /** The run has ended, and the reader has its last event: nothing will follow. */
   hasAll: boolean;
@@ -96,6 +98,7 @@ function logged(envelopes: Observable<Envelope>): FollowedRun {
     }),
   );
   return {
+    runId: undefined,
     run: undefined,
     hasAll: false,
     read: (after) => log.read(after),

@@ -69,6 +69,9 @@ export function turnOf(request: HostRequest, response: HostResponse): Promise<bo
   });
 }
 
+/** What Fastify calls the symbol of the headers that a reply has set. */
+const OWN_HEADERS = 'fastify.reply.headers';
+
 /** Responses that are answered here. */
 const taken = new WeakSet<ServerResponse>();
 
@@ -101,10 +104,23 @@ export function takeResponse(response: HostResponse): ServerResponse {
   markAnswered(response);
   if (!response.raw) return response;
   response.hijack();
-  for (const [name, value] of Object.entries(response.getHeaders())) {
-    if (value !== undefined && value !== response.raw.getHeader(name)) response.raw.setHeader(name, value);
+  const { raw } = response;
+  const headers = headersOf(response);
+  for (const name in headers) {
+    const value = headers[name];
+    if (value !== undefined && value !== raw.getHeader(name)) raw.setHeader(name, value);
   }
-  return response.raw;
+  return raw;
+}
+
+/** Where a reply of Fastify has its own headers. */
+let ownHeaders: symbol | undefined;
+
+/** The headers of a reply that Node's response may not have: its own ones, of which there are few; or all of them. */
+function headersOf(reply: FastifyReply): ReturnType<FastifyReply['getHeaders']> {
+  const members = reply as unknown as Record<symbol, ReturnType<FastifyReply['getHeaders']> | undefined>;
+  ownHeaders ??= Object.getOwnPropertySymbols(reply).find((each) => each.description === OWN_HEADERS);
+  return (ownHeaders && members[ownHeaders]) ?? reply.getHeaders();
 }
 
 /**

@@ -1,3 +1,4 @@
+import type { RunView } from 'nest-agent-query-client';
 import { QueryError } from '../contract/errors.js';
 import { Follower } from '../event-log/follower.js';
 import type { FollowedRun } from '../event-log/run-stream.js';
@@ -7,8 +8,13 @@ import { viewOf } from './run-view.js';
 
 /** Follows a run after a cursor that its log has. */
 export function follow({ groups, store }: RunnerServices, run: RunRecord, cursor: number): FollowedRun {
+  let view: RunView | undefined;
   return {
-    run: viewOf(run),
+    runId: run.id,
+    // Most streams need no view of their run.
+    get run() {
+      return (view ??= viewOf(run));
+    },
     hasAll: run.endedAt !== undefined && cursor === run.lastSeq,
     read: (after) => store.read(run, after),
     follow: (sink) => {

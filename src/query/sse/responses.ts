@@ -6,7 +6,7 @@ import {
   StreamableFile,
 } from '@nestjs/common';
 import { HttpAdapterHost } from '@nestjs/core';
-import type { Envelope, RunView } from 'nest-agent-query-client';
+import type { Envelope } from 'nest-agent-query-client';
 import { isObservable, type Observable } from 'rxjs';
 import { RunStream } from '../event-log/run-stream.js';
 import { Settings } from '../options/settings.js';
@@ -95,9 +95,9 @@ export class Responses implements OnModuleInit, BeforeApplicationShutdown {
   }
 
   async #stream(stream: EventStream, request: HostRequest, response: HostResponse): Promise<void> {
-    const { run, hasAll, follow, read } = await RunStream.from(stream.envelopes).admitted;
+    const { runId, hasAll, follow, read } = await RunStream.from(stream.envelopes).admitted;
     const raw = rawResponse(response);
-    const form = stream.form ?? this.#envelopeForm(request, run, hasAll);
+    const form = stream.form ?? this.#envelopeForm(request, runId, hasAll);
     form.log = read;
     const sse = new SseResponse(raw, form, this.settings.streams, this.clock);
     const follower = follow(sse);
@@ -113,12 +113,12 @@ export class Responses implements OnModuleInit, BeforeApplicationShutdown {
       if (this.#open.size === 0) this.#onAllClosed?.();
     });
     this.#keepAlive(sse);
-    sse.open(form.headers(run));
+    sse.open(form.headers());
     follower.notify();
   }
 
-  #envelopeForm(request: HostRequest, run: RunView | undefined, hasAll: boolean): StreamForm {
-    const named = run && { id: run.id, path: pathOfRun(requestPath(request), run.id) };
+  #envelopeForm(request: HostRequest, id: string | undefined, hasAll: boolean): StreamForm {
+    const named = id === undefined ? undefined : { id, path: pathOfRun(requestPath(request), id) };
     const retryMs = hasAll ? NOTHING_FOLLOWS_RETRY_MS : this.settings.streams.retryMs;
     return new EnvelopeForm(acceptsEventStream(request), named, retryMs);
   }

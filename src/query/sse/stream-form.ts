@@ -1,4 +1,3 @@
-import type { RunView } from 'nest-agent-query-client';
 import type { ReadLog } from '../event-log/log-texts.js';
 import type { LogSlice } from '../ports/run-store.js';
 import { type Frames, framesOf } from './frames.js';
@@ -33,7 +32,7 @@ export abstract class StreamForm {
   }
 
   /** Further headers of the response, by name. Default: none. */
-  headers(_run: RunView | undefined): Record<string, string> {
+  headers(): Record<string, string> {
     return {};
   }
 

@@ -13,6 +13,8 @@ const PLAIN = /^[\w.:@/+-]+$/;
 /** What an entry says. Members that are undefined are left out. */
 export type LogFields = Record<string, string | number | boolean | undefined>;
 
+const NONE: LogFields = {};
+
 /**
  * One entry of the log. A logger that writes JSON writes its members. Any other logger writes one line of text.
  *
@@ -24,9 +26,15 @@ export class LogEntry {
   /**
    * @param title how the line of text begins
    * @param fields become the members of the entry
+   * @param more follow them. Default: none
    */
-  constructor(title: string, fields: LogFields) {
+  constructor(title: string, fields: LogFields, more: LogFields = NONE) {
     this.#title = title;
+    this.#add(fields);
+    this.#add(more);
+  }
+
+  #add(fields: LogFields): void {
     const members = this as unknown as Record<string, unknown>;
     for (const name in fields) {
       const value = fields[name];

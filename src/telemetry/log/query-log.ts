@@ -31,7 +31,7 @@ export class QueryLog implements RunListener {
   }
 
   admitted({ run, waits, files, fileBytes }: RunAdmitted): void {
-    this.#write('Query admitted:', { ...this.#names('admitted', run), waits, files, fileBytes });
+    this.#write('Query admitted:', this.#names('admitted', run), { waits, files, fileBytes });
   }
 
   repeated({ run }: QueryRepeated): void {
@@ -45,21 +45,16 @@ export class QueryLog implements RunListener {
   }
 
   asked({ run, kinds }: RunAsked): void {
-    this.#write('Run asks:', {
-      ...this.#names('asked', run),
-      requests: kinds.length,
-      kinds: kinds.join(','),
-    });
+    this.#write('Run asks:', this.#names('asked', run), { requests: kinds.length, kinds: kinds.join(',') });
   }
 
   resolved({ run, id, kind, outcome, by, waitedMs }: InputResolved): void {
     const request = { request: id, kind, outcome, by: by ?? undefined, waitedMs: rounded(waitedMs) };
-    this.#write('Request resolved:', { ...this.#names('resolved', run), ...request });
+    this.#write('Request resolved:', this.#names('resolved', run), request);
   }
 
   ended(event: RunEnded): void {
-    this.#write('Run ended:', {
-      ...this.#names('ended', event.run),
+    this.#write('Run ended:', this.#names('ended', event.run), {
       status: event.status,
       code: event.errorCode,
       waitedMs: rounded(event.waitedMs),
@@ -75,8 +70,8 @@ export class QueryLog implements RunListener {
     return { event, module: this.#module, run: id, session: sessionId, owner, attempt, traceId };
   }
 
-  #write(title: string, fields: LogFields): void {
-    this.#logger.log(new LogEntry(title, fields));
+  #write(title: string, fields: LogFields, more?: LogFields): void {
+    this.#logger.log(new LogEntry(title, fields, more));
   }
 }
 
