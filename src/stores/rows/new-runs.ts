@@ -80,8 +80,16 @@ export function endedRun(
   run: NewRun,
   { usage, status, ended_at, outcome, last, log_length }: RunEnding,
 ): NewRun {
-  const ending = { status, ended_at, outcome, last_seq: last, log_length };
-  return { ...run, ...ending, usage, parts: null, kwargs: null };
+  // Not two objects spread into one, which V8 is slow at.
+  const ended = { ...run };
+  ended.status = status;
+  ended.ended_at = ended_at;
+  ended.outcome = outcome;
+  ended.last_seq = last;
+  ended.log_length = log_length;
+  ended.usage = usage;
+  ended.parts = ended.kwargs = null;
+  return ended;
 }
 
 export const insertion = new RowStatement<NewRun>(RUN_TYPES, (db, rows) =>
