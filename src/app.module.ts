@@ -46,6 +46,9 @@ import {
   VersionController,
 } from './telemetry/index.js';
 
+/** Where an SDK of OpenTelemetry registers itself, for all copies of `@opentelemetry/api` 1. */
+const OPEN_TELEMETRY = Symbol.for('opentelemetry.js.api.1');
+
 /** Answers a path that the service does not have, in the form that all errors have. */
 @Catch(NotFoundException)
 class UnknownRouteFilter extends ProblemFilter {}
@@ -226,8 +229,9 @@ async function loadDispatcher(url: string, agent: string | undefined): Promise<D
   );
 }
 
-/** Without the package `@opentelemetry/api` nobody can have registered an SDK, and there is nothing to trace for. */
+/** Without an SDK there are no spans, and to ask for one with each query takes a twentieth of a small one. */
 async function loadTracer(agent: ServiceAgent): Promise<RunTracer | undefined> {
+  if (!(OPEN_TELEMETRY in globalThis)) return undefined;
   try {
     return await openTracer({ agentName: shownNameOf(agent) });
   } catch (error) {
