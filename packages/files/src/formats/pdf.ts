@@ -9,6 +9,8 @@ import { CharacterMaps } from './pdf-maps.js';
 /** Characters of text that are enough, and pages that are searched for them, at most. */
 const TEXT = 1000;
 const PAGES = 5;
+/** Characters of a page that are enough where all of its text is wanted. */
+export const LONGEST = 1_000_000;
 /** Entries of the outline that are shown, and their levels, at most. */
 const SHOWN_ENTRIES = 20;
 const SHOWN_LEVELS = 3;
@@ -54,21 +56,22 @@ export async function* describePdf(file: FileSource, limits: FilesLimits): Findi
  * @param maps the characters of Asian fonts that are not in the file
  * @throws {UnreadableFile} if it is too large
  */
-export async function openPdf(
-  file: FileSource,
-  limits: FilesLimits,
-  maps = new CharacterMaps(),
-): Promise<PdfTask> {
+export async function openPdf(file: FileSource, limits: FilesLimits, maps?: CharacterMaps): Promise<PdfTask> {
   const largest = (limits.memoryMiB / 2) * 1024 * 1024;
   if (file.size > largest) {
     throw new UnreadableFile(
       `This PDF has ${bytes(file.size)}; only PDFs up to ${bytes(largest)} are opened here.`,
     );
   }
+  return pdfOfBytes(await file.read(0, file.size), maps);
+}
+
+/** Opens the bytes of a PDF, which the library may take away. It must be destroyed. */
+export async function pdfOfBytes(data: Uint8Array, maps = new CharacterMaps()): Promise<PdfTask> {
   const { getResolvedPDFJS } = await import('unpdf');
   const { getDocument, VerbosityLevel } = await getResolvedPDFJS();
   return getDocument({
-    data: await file.read(0, file.size),
+    data,
     verbosity: VerbosityLevel.ERRORS,
     isEvalSupported: false,
     useSystemFonts: false,
@@ -111,6 +114,22 @@ export async function titlesOf(
   };
   add((await pdf.getOutline()) ?? [], 0);
   return titles;
+}
+
+/** Pages by their numbers, from 1, both included. */
+export interface PageRange {
+  first: number;
+  last: number;
+}
+
+/** Reads the text of a page. @param number from 1 */
+export type ReadPage = (number: number) => Promise<string>;
+
+/** The texts of pages, one read after another. */
+export async function textsIn({ first, last }: PageRange, read: ReadPage): Promise<string[]> {
+  const texts: string[] = [];
+  for (let number = first; number <= last; number += 1) texts.push(await read(number));
+  return texts;
 }
 
 /** @param length characters that are enough */

@@ -29,7 +29,7 @@ import { isOffered, moreSheets } from '../tables/more-tables.js';
 import { sheetsOf } from '../tables/workbook-tables.js';
 import { UnreadableFile } from '../unreadable-file.js';
 import { archiveFiles, isMail } from './archive-entries.js';
-import { withPages } from './pages.js';
+import { openPages } from './pages.js';
 import type { Pages } from './pages.js';
 import { PassageSink, passagesFrom } from './passage-sink.js';
 import type { Passage, Passages, Place } from './passage.js';
@@ -83,8 +83,8 @@ async function* allOf(file: FileSource, limits: FilesLimits, notes: Set<string>,
     }
   }
   if (archive || isMessage) return;
-  const ofPages = await withPages(file, limits, async (pages) => pages && collect(passagesOfPages(pages)));
-  if (ofPages) return yield* ofPages;
+  const pages = await openPages(file, limits);
+  if (pages) return yield* passagesOfPages(pages, file);
   const isText = (certainEncoding(file.mimeType, head, false) ?? (await guessedEncoding(head))) !== undefined;
   const sheets = !isText || isOffered(file, head) ? await moreSheets(file) : undefined;
   if (sheets) return yield* passagesOfSheets(sheets);
@@ -119,13 +119,24 @@ async function passagesOfEntry(
   }
 }
 
-async function* passagesOfPages(pages: Pages): Passages {
-  for (let number = 1; number <= pages.count; number += 1) {
-    const place = { [pages.what]: number };
-    for (const text of (await pages.text(number)).split('\n')) yield { place, text };
-    for (const text of ((await pages.notes?.(number)) ?? '').split('\n'))
-      yield { place: { ...place, aside: 'notes' }, text };
+async function* passagesOfPages(pages: Pages, file: FileSource): Passages {
+  let number = 0;
+  try {
+    for await (const page of pages.texts?.() ?? oneByOne(pages)) {
+      file.checkTime();
+      number += 1;
+      const place = { [pages.what]: number };
+      for (const text of page.split('\n')) yield { place, text };
+      for (const text of ((await pages.notes?.(number)) ?? '').split('\n'))
+        yield { place: { ...place, aside: 'notes' }, text };
+    }
+  } finally {
+    await pages.close?.();
   }
+}
+
+async function* oneByOne(pages: Pages): AsyncGenerator<string> {
+  for (let number = 1; number <= pages.count; number += 1) yield pages.text(number);
 }
 
 async function* passagesOfOffice(zip: ZipArchive): Passages {
