@@ -9,6 +9,9 @@ const SHOWN_COMMENTS = 5;
 /** Characters of a text that are kept. */
 const KEPT = 1000;
 
+/** What is said of text that its author has hidden. */
+export const HIDDEN_TEXT = 'Hidden text is left out.';
+
 interface Comment {
   author: string;
   text: string;
@@ -28,6 +31,7 @@ export class DocumentDigest implements TextSink {
   readonly #sketches: TableSketch[] = [];
   /** How many tables are open: one in another belongs to its cell. */
   #depth = 0;
+  #hasHidden = false;
   #table: TableSketch | undefined;
   #cell: { text: string; columns: number; rows: number } | undefined;
   readonly #comments: Comment[] = [];
@@ -62,6 +66,10 @@ export class DocumentDigest implements TextSink {
       this.#headings.push(`${'  '.repeat(Math.min(level, 8))}- ${code(text)}`);
     }
     return text;
+  }
+
+  leaveOut(): void {
+    this.#hasHidden = true;
   }
 
   openTable(): void {
@@ -121,6 +129,7 @@ export class DocumentDigest implements TextSink {
     ];
     if (this.tables > 0) sentences.push(`${count(this.tables, 'table')}.`);
     for (const [what, amount] of this.#asides) sentences.push(`${count(amount, what)}.`);
+    if (this.#hasHidden) sentences.push(HIDDEN_TEXT);
     const parts = [sentences.join(' '), this.outline(), ...this.#tables(), this.#commentList()];
     return [...parts, this.beginning(isWhole)].filter((part) => part !== '').join('\n\n');
   }

@@ -3,11 +3,12 @@ import type { FileSource } from '../file-source.js';
 import { code } from '../markdown.js';
 import { untilStopped } from '../reading-stopped.js';
 import { UnreadableFile } from '../unreadable-file.js';
-import { decoderOf, labelOf } from './code-pages.js';
-import type { Decoder } from './code-pages.js';
 import { DocumentDigest } from './document-digest.js';
 import { headingOf, titleFact } from './findings.js';
 import type { Findings } from './findings.js';
+import { RtfFonts } from './rtf-fonts.js';
+import { asideOf, CHARACTERS, PARAGRAPH_ENDS, targetOf } from './rtf-words.js';
+import type { Target } from './rtf-words.js';
 import { RtfTokens } from './rtf-tokens.js';
 import type { RtfListener } from './rtf-tokens.js';
 import type { Aside, TextSink } from './text-sink.js';
@@ -16,61 +17,17 @@ import type { Aside, TextSink } from './text-sink.js';
 const DEEPEST = 1000;
 const KEPT = 1000;
 
-/** Groups whose text is not that of the document. */
-const HIDDEN = new Set(
-  (
-    'fonttbl colortbl stylesheet listtable listoverridetable revtbl rsidtbl generator info pict object ftnsep ftnsepc aftnsep xmlnstbl themedata colorschememapping ' +
-    'datastore latentstyles fldinst bkmkstart bkmkend listtext atnid atndate atnref atnparent'
-  ).split(' '),
-);
-/** Groups whose text is shown although a program that does not know them leaves them out. */
-const SHOWN = new Set(['shppict', 'shptxt', 'fldrslt']);
-/** Control words that stand for a character. */
-const CHARACTERS = new Map([
-  ['tab', '\t'],
-  ['line', ' '],
-  ['emdash', '—'],
-  ['endash', '–'],
-  ['lquote', '‘'],
-  ['rquote', '’'],
-  ['ldblquote', '“'],
-  ['rdblquote', '”'],
-  ['bullet', '•'],
-  ['~', '\u00a0'],
-  ['_', '-'],
-]);
-/** Names of encodings for code pages that are not called `windows-` or `cp` and their number. */
-const CODE_PAGES: Record<number, string> = {
-  932: 'shift_jis',
-  936: 'gbk',
-  949: 'euc-kr',
-  950: 'big5',
-  10_000: 'macintosh',
-  65_001: 'utf-8',
-};
-
-/** Groups whose text is kept apart, by the word that they begin with. */
-const TARGETS = new Map<string, Target>([
-  ['title', 'title'],
-  ['author', 'author'],
-  ['atnauthor', 'commenter'],
-]);
-
-type Target = 'title' | 'author' | 'commenter';
-
 interface Group {
   /** What its text belongs to; undefined if it is not shown. */
-  target: 'text' | Target | undefined;
+  target: Target | undefined;
   /** Characters after a Unicode character that stand for it in old programs. */
   substitutes: number;
   /** What is beside the text, if it is in that. */
   aside: Aside | undefined;
-}
-
-/** What is beside the text, by the word that its group begins with: of pages on the left, on the right and the first. */
-function asideOf(word: string): Aside | undefined {
-  const [, what] = /^(header|footer|footnote|annotation)[lrf]?$/.exec(word) ?? [];
-  return what === 'annotation' ? 'comment' : (what as Aside | undefined);
+  /** The number of its font, if it states one. */
+  font: number | undefined;
+  /** Whether its text is formatted as hidden, or was deleted and is still in the file. */
+  isHidden: boolean;
 }
 
 /** Describes a document in Rich Text Format: length, headings, tables and how its text begins. */
@@ -90,11 +47,15 @@ export async function* describeRtf(file: FileSource): Findings {
 
 /** Reads the text of a document in Rich Text Format. */
 export class RtfReader implements RtfListener {
-  readonly properties: Record<Target, string> = { title: '', author: '', commenter: '' };
-  readonly #groups: Group[] = [{ target: 'text', substitutes: 1, aside: undefined }];
-  #decoder = decoderOf('windows-1252');
+  readonly properties = { title: '', author: '', commenter: '' };
+  readonly #groups: Group[] = [
+    { target: 'text', substitutes: 1, aside: undefined, font: undefined, isHidden: false },
+  ];
+  readonly #fonts = new RtfFonts();
   /** Text in the code page of the file. */
   #bytes = '';
+  /** Whether a character may be cut at the end of what was decoded. */
+  #isCut = false;
   /** Characters that are left out, because a Unicode character has said what they stand for. */
   #left = 0;
   /** Whether the next control word says what the group is, and whether it may be left out if it is not known. */
@@ -123,6 +84,7 @@ export class RtfReader implements RtfListener {
       throw new UnreadableFile(`The groups of this document are nested deeper than ${DEEPEST} levels.`);
     }
     this.#groups.push({ ...this.#group });
+    this.#left = 0;
     this.#isFirst = true;
     this.#isOptional = false;
   }
@@ -135,7 +97,11 @@ export class RtfReader implements RtfListener {
       this.sink.closeAside(this.properties.commenter.trim());
       if (aside === 'comment') this.properties.commenter = '';
     }
+    const isShown = this.#group.target === 'text';
     if (this.#groups.length > 1) this.#groups.pop();
+    // It was that of a text box.
+    if (isShown && this.#group.target === undefined) this.#endParagraph();
+    this.#left = 0;
     this.#isFirst = false;
   }
 
@@ -147,10 +113,11 @@ export class RtfReader implements RtfListener {
     }
     if (this.#isFirst) this.#enter(word);
     this.#isFirst = false;
-    if (word === 'ansicpg') this.#decoder = decoderFor(parameter ?? 1252);
-    else if (word === 'uc') this.#group.substitutes = Math.min(parameter ?? 1, 10);
-    else if (word === 'u' && parameter !== undefined) this.#unicode(parameter);
-    else if (CHARACTERS.has(word)) this.#add(CHARACTERS.get(word)!);
+    if (this.#group.target === 'fonts') return this.#fonts.control(word, parameter);
+    this.#fonts.document(word, parameter);
+    this.#format(word, parameter);
+    if (word === 'u' && parameter !== undefined) this.#unicode(parameter);
+    else if (CHARACTERS.has(word)) this.#character(CHARACTERS.get(word)!);
     else if (this.#group.target === 'text') this.#structure(word, parameter);
   }
 
@@ -158,7 +125,7 @@ export class RtfReader implements RtfListener {
     this.#isFirst = false;
     this.#bytes += bytes.slice(this.#left);
     this.#left = Math.max(0, this.#left - bytes.length);
-    if (this.#bytes.length >= 4096) this.#flush();
+    if (this.#bytes.length >= 4096) this.#flush(true);
   }
 
   end(): void {
@@ -174,35 +141,47 @@ export class RtfReader implements RtfListener {
 
   /** A group begins with a word that says what it is. */
   #enter(word: string): void {
-    const known = TARGETS.get(word);
+    const group = this.#group;
     const aside = asideOf(word);
-    if (known) this.#group.target = known;
-    else if (aside && !this.#group.aside && this.#group.target === 'text') {
-      this.#group.aside = aside;
+    if (!aside) {
+      const outer = group.target;
+      group.target = targetOf(word, this.#isOptional, outer);
+      if (outer === undefined && group.target === 'text') this.#endParagraph();
+    } else if (!group.aside && group.target === 'text') {
+      group.aside = aside;
       this.sink.openAside(aside);
-    } else if (HIDDEN.has(word) || (this.#isOptional && !SHOWN.has(word))) this.#group.target = undefined;
+    }
+  }
+
+  /** What holds for the text that follows in the group. */
+  #format(word: string, parameter: number | undefined): void {
+    const group = this.#group;
+    if (word === 'uc') group.substitutes = Math.min(parameter ?? 1, 10);
+    if (word === 'f') group.font = parameter;
+    if (word === 'v' || word === 'deleted') group.isHidden = parameter !== 0;
+    if (word === 'plain') {
+      group.font = undefined;
+      group.isHidden = false;
+    }
   }
 
   #structure(word: string, parameter: number | undefined): void {
     if (this.#group.aside) {
-      if (word === 'par' || word === 'cell') this.#endParagraph();
+      if (PARAGRAPH_ENDS.has(word)) this.#endParagraph();
       return;
     }
     if (word === 'outlinelevel') this.#level = parameter;
     if (word === 'pard') this.#level = undefined;
     if (word === 'pard' || word === 'intbl') this.#isInCell = word === 'intbl';
     if (word === 'trowd') this.#openRow();
-    if (word === 'cell') {
-      this.#openRow();
-      this.#endParagraph();
-      this.sink.closeCell?.();
-      this.sink.openCell?.();
-    }
+    if (word === 'cell') this.#openRow();
     if (word === 'row') this.#isInRow = false;
-    if (word === 'par' || word === 'sect' || word === 'page') {
-      if (!this.#isInRow && !this.#isInCell) this.#endTable();
-      this.#endParagraph();
-    }
+    if (!PARAGRAPH_ENDS.has(word)) return;
+    if (!this.#isInRow && !this.#isInCell) this.#endTable();
+    this.#endParagraph();
+    if (word !== 'cell') return;
+    this.sink.closeCell?.();
+    this.sink.openCell?.();
   }
 
   /** The properties of a row may be written before and after its cells, or are those of the row before. */
@@ -226,24 +205,31 @@ export class RtfReader implements RtfListener {
 
   #unicode(value: number): void {
     // Numbers above 32,767 are written as negative ones.
-    this.#add(String.fromCharCode(value < 0 ? value + 65_536 : value));
+    const unit = value < 0 ? value + 65_536 : value;
+    this.#add(this.#fonts.character(unit, this.#group.font));
     this.#left = this.#group.substitutes;
   }
 
-  #flush(): void {
-    if (this.#bytes === '') return;
-    this.#add(this.#decoder.decode(Buffer.from(this.#bytes, 'latin1')));
+  /** A control word that stands for a character, or for a Unicode character that is before it. */
+  #character(character: string): void {
+    if (this.#left === 0) this.#add(character);
+    this.#left = Math.max(0, this.#left - 1);
+  }
+
+  #flush(isCut = false): void {
+    if (this.#bytes === '' && !this.#isCut) return;
+    const decoder = this.#fonts.decoder(this.#group.font);
+    this.#add(decoder.decode(Buffer.from(this.#bytes, 'latin1'), { stream: isCut }));
     this.#bytes = '';
+    this.#isCut = isCut;
   }
 
   #add(text: string): void {
-    const { target } = this.#group;
-    if (target === 'text') this.sink.add(text);
+    const { target, isHidden } = this.#group;
+    if (target === 'text') {
+      if (isHidden) this.sink.leaveOut?.();
+      else this.sink.add(text);
+    } else if (target === 'fonts') this.#fonts.name(text);
     else if (target && this.properties[target].length < KEPT) this.properties[target] += text;
   }
-}
-
-function decoderFor(codePage: number): Decoder {
-  const label = labelOf(CODE_PAGES[codePage] ?? `windows-${codePage}`) ?? labelOf(`cp${codePage}`);
-  return decoderOf(label ?? 'windows-1252');
 }

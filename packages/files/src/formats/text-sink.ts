@@ -13,6 +13,8 @@ export interface TextSink {
   /** What follows, until it is closed, is not the text itself. A paragraph that is open goes on after it. */
   openAside(what: Aside): void;
   closeAside(author?: string): void;
+  /** There is text here that is not passed on, because its author has hidden it. */
+  leaveOut?(): void;
   openTable?(): void;
   openRow?(): void;
   /** @param columns and rows that the cell covers */

@@ -24,6 +24,9 @@ export class PassageSink implements TextSink {
   #outer: Paragraph = { text: '' };
   #aside: { what: Aside; place?: Place } | undefined;
 
+  /** Whether there was text that its author has hidden. */
+  hasHidden = false;
+
   /** @param place where the next paragraph begins. Without a line, paragraphs are counted */
   constructor(readonly place: Place = {}) {}
 
@@ -59,6 +62,10 @@ export class PassageSink implements TextSink {
     this.#aside = undefined;
     this.#open = this.#outer;
     if (this.#open.text === '') this.#ready.push(...this.#beside.splice(0));
+  }
+
+  leaveOut(): void {
+    this.hasHidden = true;
   }
 
   /** The passages since the last call. */

@@ -12,6 +12,7 @@ import {
   guessedEncoding,
   typeInside,
 } from '../formats/encoding.js';
+import { HIDDEN_TEXT } from '../formats/document-digest.js';
 import { documentsOf } from '../formats/epub.js';
 import { gunzipped, headOfGzip } from '../formats/gzip.js';
 import { extensionOf } from '../formats/languages.js';
@@ -89,7 +90,7 @@ async function* allOf(file: FileSource, limits: FilesLimits, notes: Set<string>,
   const sheets = !isText || isOffered(file, head) ? await moreSheets(file) : undefined;
   if (sheets) return yield* passagesOfSheets(sheets);
   const signature = Buffer.from(head.subarray(0, 4)).toString('latin1');
-  if (signature === 'PK\x03\x04') return yield* passagesOfOffice(await ZipArchive.open(file, limits));
+  if (signature === 'PK\x03\x04') return yield* passagesOfOffice(await ZipArchive.open(file, limits), notes);
   const isGzip = signature.startsWith('\x1f\x8b');
   const label = isGzip
     ? { name: file.name.replace(/\.gz$/i, ''), mimeType: typeInside(file.mimeType) }
@@ -139,7 +140,7 @@ async function* oneByOne(pages: Pages): AsyncGenerator<string> {
   for (let number = 1; number <= pages.count; number += 1) yield pages.text(number);
 }
 
-async function* passagesOfOffice(zip: ZipArchive): Passages {
+async function* passagesOfOffice(zip: ZipArchive, notes: Set<string>): Passages {
   const sink = new PassageSink();
   const office = await officeDocumentOf(zip);
   const isWord = office?.kind === 'Word document';
@@ -147,7 +148,7 @@ async function* passagesOfOffice(zip: ZipArchive): Passages {
   const parts = isWord ? wordParts(zip, office.main, sink) : isText ? openTextParts(zip, sink) : [];
   for await (const { entry, listener } of parts)
     yield* passagesFrom(zip.read(entry), sink, (chunks) => readXml(chunks, listener));
-  if (isWord || isText) return;
+  if (isWord || isText) return noteHidden(sink, notes);
   if ((await mimeTypeOf(zip)) === 'application/epub+zip') return yield* passagesOfBook(zip);
   yield* passagesOfSheets((await sheetsOf(zip)) ?? []);
 }
@@ -192,17 +193,21 @@ async function* passagesOfText(
     const reader = new RtfReader(sink);
     yield* passagesFrom(chunks(), sink, (all) => reader.read(all));
     reader.end();
-    return yield* sink.take();
+    yield* sink.take();
+    return noteHidden(sink, notes);
   }
   const encoding = await exactEncoding(chunks(), likely);
   for (const note of guessNote(encoding)) notes.add(note);
   if (kind === 'HTML') {
     const sink = new PassageSink({ line: 1 });
-    return yield* passagesFrom(chunks(), sink, (all) =>
-      readHtml(byLine(decode(all, encoding), sink.place), sink),
-    );
+    yield* passagesFrom(chunks(), sink, (all) => readHtml(byLine(decode(all, encoding), sink.place), sink));
+    return noteHidden(sink, notes);
   }
   yield* passagesOfLines(decode(chunks(), encoding), /^(md|markdown|mdx)$/.test(extensionOf(label.name)));
+}
+
+function noteHidden(sink: PassageSink, notes: Set<string>): void {
+  if (sink.hasHidden) notes.add(HIDDEN_TEXT);
 }
 
 /** Passes pieces on line by line, and counts the lines. */
