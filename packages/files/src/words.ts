@@ -42,9 +42,13 @@ const ENDINGS = ['s', 'es', 'e', 'n', 'en', 'er', 'x', 'd', 'ed', 'ing'];
 /** Letters of the shortest word in which a letter may be wrong. */
 const SHORTEST_TYPO = 4;
 
-/** A text in lower case and without accents. */
+/** A text in lower case, without accents and marks such as soft hyphens. */
 export function folded(text: string): string {
-  return text.normalize('NFKD').replace(/\p{M}/gu, '').toLowerCase().replaceAll('ß', 'ss');
+  return text
+    .normalize('NFKD')
+    .replace(/[\p{M}\p{Cf}]/gu, '')
+    .toLowerCase()
+    .replaceAll('ß', 'ss');
 }
 
 /** The words of a text, folded. `orderDate` has two. */

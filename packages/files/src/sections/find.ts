@@ -13,6 +13,14 @@ const RANKED = 5000;
 /** Characters of a passage that are shown. */
 const EXCERPT = 240;
 
+/** Scripts that have no spaces between words. */
+const UNSPACED = ['Han', 'Hiragana', 'Katakana', 'Thai', 'Lao', 'Khmer', 'Myanmar']
+  .map((script) => `\\p{Script=${script}}`)
+  .join('');
+const WORD = /[\p{L}\p{N}\p{M}]+/gu;
+/** Words, and the letters of scripts without spaces. */
+const TOKEN = new RegExp(`[${UNSPACED}]\\p{M}*|(?:(?![${UNSPACED}])[\\p{L}\\p{N}\\p{M}])+`, 'gu');
+
 interface Candidate {
   id: number;
   file: string;
@@ -22,14 +30,19 @@ interface Candidate {
 
 /**
  * Finds the passages of files that have words, those with the most and the rarest words first. A word also finds words that
- * begin with it.
+ * begin with it, and in scripts without spaces each part of a text. Case does not matter, nor do soft hyphens and how a letter with an
+ * accent or a wide one is written.
  */
 export async function* find(words: string, files: FileSource[], limits: FilesLimits): Findings {
-  const terms = words.match(/[\p{L}\p{N}]+/gu)?.map((term) => term.toLowerCase()) ?? [];
+  const terms = folded(words).match(WORD) ?? [];
   if (terms.length === 0) return yield `There is no word in ${code(words)}.`;
   const { default: MiniSearch } = await import('minisearch');
   const { candidates, notes, isCut } = await candidatesIn(files, terms, limits);
-  const index = new MiniSearch<Candidate>({ fields: ['text'], searchOptions: { prefix: true } });
+  const index = new MiniSearch<Candidate>({
+    fields: ['text'],
+    tokenize: (text) => folded(text).match(TOKEN) ?? [],
+    searchOptions: { prefix: true },
+  });
   index.addAll(candidates);
   const found = index.search(words);
   const shown = found.slice(0, SHOWN).map(({ id }) => candidates[id as number]!);
@@ -62,7 +75,7 @@ async function candidatesIn(
     try {
       for await (const { place, text } of passagesOf(file, limits, said)) {
         length += text.length;
-        const lower = text.toLowerCase();
+        const lower = folded(text);
         const found = terms.filter((term) => lower.includes(term)).length;
         const kept = found === terms.length ? withAll : withSome;
         if (found > 0 && kept.length < RANKED) kept.push({ file: file.name, place, text });
@@ -80,11 +93,19 @@ async function candidatesIn(
   return { candidates, notes, isCut };
 }
 
+function folded(text: string): string {
+  return text
+    .normalize('NFKC')
+    .replace(/\p{Cf}/gu, '')
+    .toLowerCase()
+    .replaceAll('i\u0307', 'i');
+}
+
 /** What is around the first word. */
 function excerptOf(text: string, terms: string[]): string {
   const line = plain(text, text.length).trim();
-  const lower = line.toLowerCase();
+  const lower = folded(line);
   const hits = terms.map((term) => lower.indexOf(term)).filter((at) => at >= 0);
-  const start = Math.max(0, Math.min(...hits) - EXCERPT / 4);
+  const start = Math.max(0, Math.min(...hits, line.length) - EXCERPT / 4);
   return code(`${start > 0 ? '…' : ''}${line.slice(start)}`, EXCERPT);
 }
