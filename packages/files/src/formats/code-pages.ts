@@ -53,7 +53,16 @@ export function decoderOf(label: string): Decoder {
   return { decode: (bytes) => (bytes ? iconv.decode(Buffer.from(bytes), label) : '') };
 }
 
+/** It leaves out a byte order mark, as `TextDecoder` does. */
 function utf32Decoder(label: string): Decoder {
   const decoder = iconv.getDecoder(label);
-  return { decode: (bytes) => (bytes ? decoder.write(Buffer.from(bytes)) : (decoder.end() ?? '')) };
+  let isBeginning = true;
+  return {
+    decode(bytes) {
+      const text = bytes ? decoder.write(Buffer.from(bytes)) : (decoder.end() ?? '');
+      const shown = isBeginning ? text.replace(/^\ufeff/, '') : text;
+      isBeginning &&= text === '';
+      return shown;
+    },
+  };
 }

@@ -5,6 +5,7 @@ import { code } from '../markdown.js';
 import { decoderOf, labelOf } from './code-pages.js';
 import type { Decoder } from './code-pages.js';
 import { likelyLabels, likelyLabelsOfNames } from './guess-encoding.js';
+import { markedEncoding, unmarkedEncoding } from './wide-encodings.js';
 
 /** A character encoding. */
 export interface Encoding {
@@ -37,13 +38,13 @@ const REPLACEMENTS = new Map([
  */
 export function certainEncoding(mimeType: string, head: Uint8Array, whole: boolean): Encoding | undefined {
   if (startsWith(head, 0xef, 0xbb, 0xbf)) return { label: 'utf-8', name: 'UTF-8 with a byte order mark' };
-  if (startsWith(head, 0xff, 0xfe)) return { label: 'utf-16le', name: 'UTF-16, little-endian' };
-  if (startsWith(head, 0xfe, 0xff)) return { label: 'utf-16be', name: 'UTF-16, big-endian' };
+  const marked = markedEncoding(head);
+  if (marked) return marked;
   const charset = charsetOf(mimeType);
   const label = labelOf(charset || charsetIn(head));
   // UTF-8 needs no declaration, and a page that says UTF-16 in single bytes is none.
-  if (label?.startsWith('utf-16') && charset !== '' && !isUtf8(head)) return declared(label);
-  if (head.includes(0)) return utf16WithoutMark(head);
+  if (/^utf-(?:16|32)/.test(label ?? '') && charset !== '' && !isUtf8(head)) return declared(label!);
+  if (head.includes(0)) return unmarkedEncoding(head);
   if (hasControls(head)) return undefined;
   if (label !== undefined && !label.startsWith('utf-')) return declared(label);
   if (ISO_2022_JP.some((escape) => Buffer.from(head).includes(escape)))
@@ -196,19 +197,6 @@ export function textOf(file: FileSource, encoding: Encoding): AsyncGenerator<str
 
 function startsWith(head: Uint8Array, ...signature: number[]): boolean {
   return signature.every((byte, index) => head[index] === byte);
-}
-
-/** In UTF-16, every second byte of mostly Western text is zero: either the even or the odd bytes. */
-function utf16WithoutMark(head: Uint8Array): Encoding | undefined {
-  const zeros = [0, 0];
-  head.forEach((byte, index) => {
-    if (byte === 0) zeros[index % 2]! += 1;
-  });
-  const pairs = head.length / 2;
-  const [even = 0, odd = 0] = zeros;
-  if (odd > pairs * 0.7 && even === 0) return { label: 'utf-16le', name: 'UTF-16, little-endian, unmarked' };
-  if (even > pairs * 0.7 && odd === 0) return { label: 'utf-16be', name: 'UTF-16, big-endian, unmarked' };
-  return undefined;
 }
 
 /** Whether there are control characters that do not occur in text. Terminal escapes, tabs and page breaks do. */
