@@ -10,6 +10,8 @@ import { DocumentDigest } from './document-digest.js';
 import { headingOf } from './findings.js';
 import type { Findings } from './findings.js';
 import { readHtml } from './html-reader.js';
+import { readableMail, repaired } from './mail-letters.js';
+import type { ReadMail } from './mail-letters.js';
 
 /** Parts of a message inside one another, and bytes of its headers, that are read. */
 const DEEPEST = 50;
@@ -41,8 +43,9 @@ export async function* describeMail(
 ): Findings {
   checkSize(file, limits);
   // The headers alone are known at once, whatever the rest costs.
-  yield `${headingOf('E-mail', file)}${showHeaders(await parse(headersIn(await headOf(file))))}`;
-  const mail = await readMail(file, limits);
+  yield `${headingOf('E-mail', file)}${showHeaders((await parse(file, headersIn(await headOf(file)))).mail)}`;
+  const { mail, notes } = await readMail(file, limits);
+  yield notes.map((note) => ` ${note}`).join('');
   yield await bodyOf(mail);
   const { attachments } = mail;
   if (attachments.length === 0) return;
@@ -59,10 +62,10 @@ export async function* describeMail(
   yield contained.text;
 }
 
-/** An e-mail as it is. @throws {UnreadableFile} if it is too large, or its parts are nested too deeply */
-export async function readMail(file: FileSource, limits: FilesLimits): Promise<Email> {
+/** An e-mail as it is, and sentences about how it is read. @throws {UnreadableFile} if it is too large, or its parts are nested too deeply */
+export async function readMail(file: FileSource, limits: FilesLimits): Promise<ReadMail> {
   checkSize(file, limits);
-  return parse(await file.read(0, file.size));
+  return parse(file, await file.read(0, file.size));
 }
 
 /** What its headers say about an e-mail: names and values. */
@@ -88,14 +91,16 @@ function checkSize(file: FileSource, limits: FilesLimits): void {
   );
 }
 
-async function parse(content: Uint8Array): Promise<Email> {
+async function parse(file: FileSource, bytes: Uint8Array): Promise<ReadMail> {
+  const { content, notes } = await readableMail(bytes, file.mimeType);
   const { default: PostalMime } = await import('postal-mime');
   try {
-    return await PostalMime.parse(content, {
+    const mail = await PostalMime.parse(content, {
       maxNestingDepth: DEEPEST,
       maxHeadersSize: LARGEST_HEADERS,
       forceRfc822Attachments: true,
     });
+    return repaired(mail, notes);
   } catch (error) {
     if (!(error instanceof Error) || !/^Maximum /.test(error.message)) throw error;
     throw new UnreadableFile(

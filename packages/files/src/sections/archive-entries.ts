@@ -57,7 +57,7 @@ async function filesOfMail(
   file: FileSource,
   limits: FilesLimits,
 ): Promise<AsyncGenerator<ArchiveFile> | undefined> {
-  const { attachments } = await readMail(file, limits);
+  const { attachments } = (await readMail(file, limits)).mail;
   return attachments.length > 0 ? attachedFiles(attachments, file) : undefined;
 }
 

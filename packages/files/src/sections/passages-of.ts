@@ -75,7 +75,7 @@ function* piecesOf(text: string): Generator<string> {
 async function* allOf(file: FileSource, limits: FilesLimits, notes: Set<string>, level: number): Passages {
   const head = await headOf(file);
   const isMessage = await isMail(file, head);
-  if (isMessage) yield* passagesOfMail(file, limits);
+  if (isMessage) yield* passagesOfMail(file, limits, notes);
   const archive = await archiveFiles(file, limits);
   for await (const { name, open } of archive ?? []) {
     for (const { place, ...passage } of await passagesOfEntry(open, limits, notes, level + 1)) {
@@ -168,8 +168,9 @@ async function* passagesOfBook(zip: ZipArchive): Passages {
   }
 }
 
-async function* passagesOfMail(file: FileSource, limits: FilesLimits): Passages {
-  const mail = await readMail(file, limits);
+async function* passagesOfMail(file: FileSource, limits: FilesLimits, notes: Set<string>): Passages {
+  const { mail, notes: said } = await readMail(file, limits);
+  for (const note of said) notes.add(note);
   for (const [name, values] of headersOf(mail))
     yield { place: { aside: 'header' }, text: `${name}: ${values.join(', ')}`, isParagraph: true };
   if (mail.text?.trim()) return yield* passagesOfLines([mail.text], false);
