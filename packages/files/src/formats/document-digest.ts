@@ -9,9 +9,6 @@ const SHOWN_COMMENTS = 5;
 /** Characters of a text that are kept. */
 const KEPT = 1000;
 
-/** What is said of text that its author has hidden. */
-export const HIDDEN_TEXT = 'Hidden text is left out.';
-
 interface Comment {
   author: string;
   text: string;
@@ -31,7 +28,7 @@ export class DocumentDigest implements TextSink {
   readonly #sketches: TableSketch[] = [];
   /** How many tables are open: one in another belongs to its cell. */
   #depth = 0;
-  #hasHidden = false;
+  readonly #leftOut = new Set<string>();
   #table: TableSketch | undefined;
   #cell: { text: string; columns: number; rows: number } | undefined;
   readonly #comments: Comment[] = [];
@@ -68,8 +65,8 @@ export class DocumentDigest implements TextSink {
     return text;
   }
 
-  leaveOut(): void {
-    this.#hasHidden = true;
+  leaveOut(sentence: string): void {
+    this.#leftOut.add(sentence);
   }
 
   openTable(): void {
@@ -129,7 +126,7 @@ export class DocumentDigest implements TextSink {
     ];
     if (this.tables > 0) sentences.push(`${count(this.tables, 'table')}.`);
     for (const [what, amount] of this.#asides) sentences.push(`${count(amount, what)}.`);
-    if (this.#hasHidden) sentences.push(HIDDEN_TEXT);
+    sentences.push(...this.#leftOut);
     const parts = [sentences.join(' '), this.outline(), ...this.#tables(), this.#commentList()];
     return [...parts, this.beginning(isWhole)].filter((part) => part !== '').join('\n\n');
   }

@@ -26,15 +26,15 @@ interface Book {
   facts: Map<string, string>;
   /** Entries of the text in reading order. */
   spine: string[];
-  /** The entry with the table of contents; an XHTML document, or NCX in older books. */
-  contents: string | undefined;
+  /** The entry with the table of contents, and whether it is one of older books (NCX) and no XHTML document. */
+  contents: { entry: string; isNcx: boolean } | undefined;
 }
 
 /** Describes an e-book: title, author, chapters and how its text begins. */
 export async function* describeEpub(zip: ZipArchive, heading: string): Findings {
   const { facts, spine, contents } = await readPackage(zip);
   const sentences = [...facts].map(([name, value]) => `${name}: ${code(value, 200)}.`);
-  const chapters = contents === undefined ? [] : await chaptersOf(zip, contents);
+  const chapters = contents === undefined ? [] : await chaptersOf(zip, contents.entry, contents.isNcx);
   yield `${heading}${[...sentences, chapters.length > 0 ? `${count(chapters.length, 'chapter')}:` : ''].join(' ').trim()}`;
   if (chapters.length > 0) {
     const shown = chapters.slice(0, SHOWN_CHAPTERS).map((chapter) => code(chapter));
@@ -43,7 +43,7 @@ export async function* describeEpub(zip: ZipArchive, heading: string): Findings 
   await checkEncryption(zip, spine);
   const digest = new DocumentDigest();
   const stopped = await untilStopped(async () => {
-    for (const entry of spine) await readHtml(decodeMarkup(zip.read(entry)), digest);
+    for (const entry of spine) await readHtml(decodeMarkup(zip.read(entry)), digest, undefined, true);
   });
   const figures = `${stopped ? 'At least ' : ''}${count(digest.tally.words, 'word')} in ${count(spine.length, 'document')}.`;
   yield `\n\n${[figures, digest.beginning(!stopped)].filter((part) => part !== '').join('\n\n')}`;
@@ -92,7 +92,8 @@ async function readPackage(zip: ZipArchive): Promise<Book> {
       value = '';
     },
   });
-  return { facts, spine, contents: contents ?? ncx };
+  const old = ncx === undefined ? undefined : { entry: ncx, isNcx: true };
+  return { facts, spine, contents: contents === undefined ? old : { entry: contents, isNcx: false } };
 }
 
 /** The name of the package document (EPUB Open Container Format 3.3, 4.2.6.3.1). */
@@ -122,24 +123,28 @@ async function checkEncryption(zip: ZipArchive, spine: string[]): Promise<void> 
 }
 
 /** The titles of the table of contents. */
-async function chaptersOf(zip: ZipArchive, entry: string): Promise<string[]> {
+async function chaptersOf(zip: ZipArchive, entry: string, isNcx: boolean): Promise<string[]> {
   const chapters: string[] = [];
-  const isNcx = /\.ncx$/i.test(entry);
   let inContents = isNcx;
   let title: string | undefined;
+  const endTitle = () => {
+    const text = title?.trim();
+    if (text && chapters.length < MAX_DOCUMENTS) chapters.push(text);
+    title = undefined;
+  };
   await readXml(zip.read(entry), {
     open(name, attributes) {
       // Other lists of the document are those of pages and landmarks.
       if (name === 'nav') inContents = (attributes['epub:type'] ?? 'toc').split(' ').includes('toc');
-      if (name === (isNcx ? 'navPoint' : 'a') && inContents) title = '';
+      // A part of a book without a page of its own has no link, but a list.
+      if (name === 'ol') endTitle();
+      if (name === (isNcx ? 'navPoint' : 'li') && inContents) title = '';
     },
     text(text) {
       if (title !== undefined && title.length < KEPT) title += text;
     },
     close(name) {
-      if (name !== (isNcx ? 'navLabel' : 'a') || title === undefined) return;
-      if (title.trim() !== '' && chapters.length < MAX_DOCUMENTS) chapters.push(title.trim());
-      title = undefined;
+      if (['navLabel', 'a', 'li'].includes(name)) endTitle();
     },
   });
   return chapters;

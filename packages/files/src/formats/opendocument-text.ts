@@ -4,7 +4,7 @@ import type { XmlListener } from './xml.js';
 /** Characters of the name of an author that are kept. */
 const KEPT = 1000;
 
-/** What is not shown: deleted text, marks of notes, readings of characters, and short names of authors. */
+/** What is not shown: deleted text, marks of notes, readings of characters, short names of authors, and what describes pictures. */
 const HIDDEN = [
   'tracked-changes',
   'note-citation',
@@ -12,6 +12,8 @@ const HIDDEN = [
   'date-string',
   'creator-initials',
   'sender-initials',
+  'desc',
+  'binary-data',
 ];
 /** What a merged cell covers has cells of its own. */
 const CELLS = ['table-cell', 'covered-table-cell'];
@@ -35,6 +37,7 @@ export function openDocumentListener(
   let hidden = 0;
   let aside: { element: string; author: string } | undefined;
   let inAuthor = false;
+  let inPictureTitle = false;
 
   function openElement(name: string, attributes: Record<string, string>): void {
     if (name === 'table') sink.openTable?.();
@@ -57,11 +60,13 @@ export function openDocumentListener(
     onParagraph(sink.endParagraph(name === 'h' ? level : undefined));
   }
 
-  /** The date of a comment is no text; a date in the text is. */
-  const isHidden = (name: string) => HIDDEN.includes(name) || (name === 'date' && aside !== undefined);
+  /** The date of a comment and the title of a picture are no text; a date and the title in the text are. */
+  const isHidden = (name: string) =>
+    HIDDEN.includes(name) || (name === 'date' && aside !== undefined) || (name === 'title' && inPictureTitle);
 
   return {
-    open(name, attributes) {
+    open(name, attributes, tag) {
+      if (name === 'title') inPictureTitle = tag === 'svg:title';
       if (isHidden(name)) hidden += 1;
       if (hidden > 0) return;
       const what = aside ? undefined : asideOf(name, attributes);

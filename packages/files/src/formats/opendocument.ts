@@ -22,6 +22,7 @@ const SHOWN_SLIDES = 20;
 
 const KINDS = new Map<string, { title: string; describe: (zip: ZipArchive) => Findings }>([
   ['text', { title: 'OpenDocument text', describe: describeText }],
+  ['graphics', { title: 'OpenDocument drawing', describe: describeText }],
   ['spreadsheet', { title: 'OpenDocument spreadsheet', describe: (zip) => describeSheets(zip, CONTENT) }],
   ['presentation', { title: 'OpenDocument presentation', describe: describeSlides }],
 ]);
@@ -33,7 +34,7 @@ const KINDS = new Map<string, { title: string; describe: (zip: ZipArchive) => Fi
  * @param mimeType what its entry `mimetype` says
  */
 export function openDocumentOf(mimeType: string) {
-  return KINDS.get(kindOf(mimeType));
+  return KINDS.get(statedKind(mimeType));
 }
 
 /** The kind of an OpenDocument file that is not encrypted, such as `text`; empty if it is none. */
@@ -43,8 +44,16 @@ export async function openDocumentKind(zip: ZipArchive): Promise<string> {
   return kind;
 }
 
+/** A drawing is read as a text is. */
 function kindOf(mimeType: string): string {
-  return /^application\/vnd\.oasis\.opendocument\.([a-z]{1,20})(-template)?$/.exec(mimeType)?.[1] ?? '';
+  return statedKind(mimeType).replace('graphics', 'text');
+}
+
+function statedKind(mimeType: string): string {
+  return (
+    /^application\/vnd\.oasis\.opendocument\.([a-z]{1,20})(-template|-master|-web)?$/.exec(mimeType)?.[1] ??
+    ''
+  );
 }
 
 /** The sheets of an OpenDocument spreadsheet, which can be read row by row; undefined if it is none. */

@@ -1,6 +1,7 @@
 import { clip, code, count, numbered, opening } from '../markdown.js';
 import { untilStopped } from '../reading-stopped.js';
 import type { Findings } from './findings.js';
+import { DRAWINGS, drawingListener } from './drawing-text.js';
 import { relatedParts } from './related-parts.js';
 import { relationshipsOf } from './relationships.js';
 import { TextTally } from './text.js';
@@ -24,9 +25,9 @@ export async function* describePresentation(zip: ZipArchive, main: string, headi
   const title = await documentTitle(zip);
   const stopped = await untilStopped(async () => {
     for (const [index, slide] of slides.entries()) {
-      const { title, text } = await readSlide(zip, slide, tally);
+      const { title, text, isHidden } = await readSlide(zip, slide, tally);
       const without = zip.has(slide) ? '(without text)' : '(missing in this file)';
-      if (index < SHOWN_SLIDES) shown.push(title ? code(title) : without);
+      if (index < SHOWN_SLIDES) shown.push(`${title ? code(title) : without}${isHidden ? ' (hidden)' : ''}`);
       if (beginning.length < KEPT && text !== '') beginning += `${text}\n`;
     }
   });
@@ -58,25 +59,34 @@ async function readSlide(
   zip: ZipArchive,
   slide: string,
   tally: TextTally,
-): Promise<{ title: string; text: string }> {
+): Promise<{ title: string; text: string; isHidden: boolean }> {
+  let isHidden = false;
   let title = '';
   let text = '';
-  await readParagraphs(zip, slide, (line, isTitle) => {
-    tally.add(`${line}\n`);
-    if (isTitle && title === '') title = line.slice(0, KEPT).trim();
-    if (text.length < KEPT) text += `${line.slice(0, KEPT)}\n`;
-  });
-  return { title: title || clip(text.split('\n')[0] ?? '', 80), text };
+  for (const entry of await entriesOfSlide(zip, slide)) {
+    const isNotShown = await readParagraphs(zip, entry, (line, isTitle) => {
+      tally.add(`${line}\n`);
+      if (isTitle && title === '') title = line.slice(0, KEPT).trim();
+      if (text.length < KEPT) text += `${line.slice(0, KEPT)}\n`;
+    });
+    isHidden ||= isNotShown;
+  }
+  return { title: title || clip(text.split('\n')[0] ?? '', 80), text, isHidden };
+}
+
+/** The entries of a slide itself and of the diagrams and charts on it. */
+async function entriesOfSlide(zip: ZipArchive, slide: string): Promise<string[]> {
+  return [slide, ...(await relatedParts(zip, slide, DRAWINGS))];
 }
 
 /** The text of a slide. */
-export function textOfSlide(zip: ZipArchive, slide: string): Promise<string> {
-  return textOf(zip, [slide]);
+export async function textOfSlide(zip: ZipArchive, slide: string): Promise<string> {
+  return textOf(zip, await entriesOfSlide(zip, slide));
 }
 
-/** The text of the notes of a slide; empty if it has none. */
+/** The text of what is beside a slide: its notes, and comments on it; empty if it has none. */
 export async function notesOfSlide(zip: ZipArchive, slide: string): Promise<string> {
-  return textOf(zip, await relatedParts(zip, slide, ['notes']));
+  return textOf(zip, await relatedParts(zip, slide, ['notes', 'cmLst']));
 }
 
 async function textOf(zip: ZipArchive, entries: string[]): Promise<string> {
@@ -88,34 +98,22 @@ async function textOf(zip: ZipArchive, entries: string[]): Promise<string> {
   return text;
 }
 
-/** Reads the paragraphs of a slide or of its notes that are not empty. What older programs show in place of something is left out. */
+/** Reads the paragraphs of an entry. @returns whether it is a slide that is not presented */
 async function readParagraphs(
   zip: ZipArchive,
   entry: string,
   onParagraph: (line: string, isTitle: boolean) => void,
-): Promise<void> {
-  let line = '';
-  let inText = false;
-  let place: string | undefined;
-  let fallbacks = 0;
+): Promise<boolean> {
+  let isHidden = false;
+  const listener = drawingListener((line, place) => {
+    if (place !== 'sldNum') onParagraph(line, place === 'title' || place === 'ctrTitle');
+  });
   await readXml(zip.read(entry), {
+    ...listener,
     open(name, attributes) {
-      if (name === 'Fallback') fallbacks += 1;
-      if (name === 'sp') place = undefined;
-      if (name === 'ph') place = attributes['type'];
-      if (name === 't') inText = fallbacks === 0;
-      if (name === 'br') line += ' ';
-    },
-    text(piece) {
-      if (inText && line.length < LONGEST) line += piece;
-    },
-    close(name) {
-      if (name === 'Fallback') fallbacks -= 1;
-      if (name === 't') inText = false;
-      if (name !== 'p') return;
-      const isTitle = place === 'title' || place === 'ctrTitle';
-      if (line.trim() !== '' && place !== 'sldNum') onParagraph(line, isTitle);
-      line = '';
+      isHidden ||= name === 'sld' && /^(0|false)$/.test(attributes['show'] ?? '');
+      listener.open?.(name, attributes);
     },
   });
+  return isHidden;
 }

@@ -11,6 +11,7 @@ import { asideOf, CHARACTERS, PARAGRAPH_ENDS, targetOf } from './rtf-words.js';
 import type { Target } from './rtf-words.js';
 import { RtfTokens } from './rtf-tokens.js';
 import type { RtfListener } from './rtf-tokens.js';
+import { HIDDEN_TEXT } from './text-sink.js';
 import type { Aside, TextSink } from './text-sink.js';
 
 /** Groups inside one another that are read. */
@@ -227,7 +228,7 @@ export class RtfReader implements RtfListener {
   #add(text: string): void {
     const { target, isHidden } = this.#group;
     if (target === 'text') {
-      if (isHidden) this.sink.leaveOut?.();
+      if (isHidden) this.sink.leaveOut?.(HIDDEN_TEXT);
       else this.sink.add(text);
     } else if (target === 'fonts') this.#fonts.name(text);
     else if (target && this.properties[target].length < KEPT) this.properties[target] += text;

@@ -1,9 +1,12 @@
 import { untilStopped } from '../reading-stopped.js';
 import { DocumentDigest } from './document-digest.js';
+import { DRAWINGS, drawingListener } from './drawing-text.js';
 import type { Findings } from './findings.js';
 import { titleFact } from './findings.js';
 import { relatedParts, titleIn } from './related-parts.js';
 import { relatedPart } from './relationships.js';
+import { symbolOf } from './symbol-fonts.js';
+import { HIDDEN_TEXT } from './text-sink.js';
 import type { Aside, TextSink } from './text-sink.js';
 import { readXml } from './xml.js';
 import type { XmlListener } from './xml.js';
@@ -13,6 +16,8 @@ const KEPT = 1000;
 
 /** Elements whose text is not shown: what was deleted or moved away, readings of characters, and what is there a second time. */
 const HIDDEN = new Set(['del', 'moveFrom', 'rt', 'Fallback', 'tabs']);
+/** What is said of a whole document that a program has put into this one and that no program has read yet. */
+const INSERTED = 'A file that is inserted into this document as a whole is left out.';
 /** Elements that stand for a character. */
 const CHARACTERS = new Map([
   ['tab', ' '],
@@ -51,12 +56,15 @@ export async function* wordParts(
 ): AsyncGenerator<{ entry: string; listener: XmlListener }> {
   yield { entry: main, listener: wordListener(sink, await headingStyles(zip, main)) };
   for (const entry of await relatedParts(zip, main, ROOTS)) yield { entry, listener: asideListener(sink) };
+  for (const entry of await relatedParts(zip, main, DRAWINGS)) yield { entry, listener: drawn(sink) };
 }
 
 function wordListener(sink: TextSink, levels: Map<string, number>): XmlListener {
   let level: number | undefined;
   let inText = false;
   let hidden = 0;
+  /** Whether the run is formatted as hidden. */
+  let isVanished = false;
   const endParagraph = () => {
     sink.endParagraph(level);
     level = undefined;
@@ -67,6 +75,7 @@ function wordListener(sink: TextSink, levels: Map<string, number>): XmlListener 
       if (hidden > 0) return;
       // The paragraphs of a text box are inside of another one.
       if (name === 'txbxContent') endParagraph();
+      if (name === 'altChunk') sink.leaveOut?.(INSERTED);
       if (name === 'tbl') sink.openTable?.();
       if (name === 'tr') sink.openRow?.();
       if (name === 'tc') sink.openCell?.();
@@ -78,11 +87,15 @@ function wordListener(sink: TextSink, levels: Map<string, number>): XmlListener 
       }
       if (name === 'pStyle') level = levels.get(attributes['w:val'] ?? '');
       if (name === 't') inText = true;
-      const character = CHARACTERS.get(name);
-      if (character !== undefined) sink.add(character);
+      if (name === 'r') isVanished = false;
+      if (name === 'vanish') isVanished = !/^(0|false|off)$/.test(attributes['w:val'] ?? '');
+      const character = name === 'sym' ? signOf(attributes) : CHARACTERS.get(name);
+      if (character !== undefined && !isVanished) sink.add(character);
     },
     text(text) {
-      if (inText && hidden === 0) sink.add(text);
+      if (!inText || hidden > 0) return;
+      if (isVanished) sink.leaveOut?.(HIDDEN_TEXT);
+      else sink.add(text);
     },
     close(name) {
       if (HIDDEN.has(name)) hidden -= 1;
@@ -93,6 +106,21 @@ function wordListener(sink: TextSink, levels: Map<string, number>): XmlListener 
       if (name === 'p') endParagraph();
     },
   };
+}
+
+/** A sign of a font, as Unicode has it. */
+function signOf(attributes: Record<string, string>): string {
+  const code = Number.parseInt(attributes['w:char'] ?? '', 16) || 0;
+  const isPrivate = code < 0x100 || (code >= 0xf000 && code <= 0xf0ff);
+  return isPrivate ? symbolOf(attributes['w:font'] ?? '', code) : String.fromCharCode(code);
+}
+
+/** Reads a diagram or a chart, whose text is a paragraph each. */
+function drawn(sink: TextSink): XmlListener {
+  return drawingListener((line) => {
+    sink.add(line);
+    sink.endParagraph();
+  });
 }
 
 /** Reads comments, notes, a header or a footer. */

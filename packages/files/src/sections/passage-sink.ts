@@ -24,8 +24,8 @@ export class PassageSink implements TextSink {
   #outer: Paragraph = { text: '' };
   #aside: { what: Aside; place?: Place } | undefined;
 
-  /** Whether there was text that its author has hidden. */
-  hasHidden = false;
+  /** Sentences about what is left out. */
+  readonly leftOut = new Set<string>();
 
   /** @param place where the next paragraph begins. Without a line, paragraphs are counted */
   constructor(readonly place: Place = {}) {}
@@ -64,8 +64,8 @@ export class PassageSink implements TextSink {
     if (this.#open.text === '') this.#ready.push(...this.#beside.splice(0));
   }
 
-  leaveOut(): void {
-    this.hasHidden = true;
+  leaveOut(sentence: string): void {
+    this.leftOut.add(sentence);
   }
 
   /** The passages since the last call. */

@@ -12,7 +12,6 @@ import {
   guessedEncoding,
   typeInside,
 } from '../formats/encoding.js';
-import { HIDDEN_TEXT } from '../formats/document-digest.js';
 import { documentsOf } from '../formats/epub.js';
 import { gunzipped, headOfGzip } from '../formats/gzip.js';
 import { extensionOf } from '../formats/languages.js';
@@ -148,8 +147,8 @@ async function* passagesOfOffice(zip: ZipArchive, notes: Set<string>): Passages 
   const parts = isWord ? wordParts(zip, office.main, sink) : isText ? openTextParts(zip, sink) : [];
   for await (const { entry, listener } of parts)
     yield* passagesFrom(zip.read(entry), sink, (chunks) => readXml(chunks, listener));
-  if (isWord || isText) return noteHidden(sink, notes);
-  if ((await mimeTypeOf(zip)) === 'application/epub+zip') return yield* passagesOfBook(zip);
+  if (isWord || isText) return noteLeftOut(sink, notes);
+  if ((await mimeTypeOf(zip)) === 'application/epub+zip') return yield* passagesOfBook(zip, notes);
   yield* passagesOfSheets((await sheetsOf(zip)) ?? []);
 }
 
@@ -161,10 +160,13 @@ async function* passagesOfSheets(sheets: TextSheet[]): Passages {
   }
 }
 
-async function* passagesOfBook(zip: ZipArchive): Passages {
+async function* passagesOfBook(zip: ZipArchive, notes: Set<string>): Passages {
   for (const [index, entry] of (await documentsOf(zip)).entries()) {
     const sink = new PassageSink({ document: index + 1 });
-    yield* passagesFrom(zip.read(entry), sink, (chunks) => readHtml(decodeMarkup(chunks), sink));
+    yield* passagesFrom(zip.read(entry), sink, (chunks) =>
+      readHtml(decodeMarkup(chunks), sink, undefined, true),
+    );
+    noteLeftOut(sink, notes);
   }
 }
 
@@ -176,6 +178,7 @@ async function* passagesOfMail(file: FileSource, limits: FilesLimits, notes: Set
   if (mail.text?.trim()) return yield* passagesOfLines([mail.text], false);
   const sink = new PassageSink();
   await readHtml([mail.html ?? ''], sink);
+  noteLeftOut(sink, notes);
   yield* sink.take();
 }
 
@@ -195,20 +198,20 @@ async function* passagesOfText(
     yield* passagesFrom(chunks(), sink, (all) => reader.read(all));
     reader.end();
     yield* sink.take();
-    return noteHidden(sink, notes);
+    return noteLeftOut(sink, notes);
   }
   const encoding = await exactEncoding(chunks(), likely);
   for (const note of guessNote(encoding)) notes.add(note);
   if (kind === 'HTML') {
     const sink = new PassageSink({ line: 1 });
     yield* passagesFrom(chunks(), sink, (all) => readHtml(byLine(decode(all, encoding), sink.place), sink));
-    return noteHidden(sink, notes);
+    return noteLeftOut(sink, notes);
   }
   yield* passagesOfLines(decode(chunks(), encoding), /^(md|markdown|mdx)$/.test(extensionOf(label.name)));
 }
 
-function noteHidden(sink: PassageSink, notes: Set<string>): void {
-  if (sink.hasHidden) notes.add(HIDDEN_TEXT);
+function noteLeftOut({ leftOut }: PassageSink, notes: Set<string>): void {
+  for (const sentence of leftOut) notes.add(sentence);
 }
 
 /** Passes pieces on line by line, and counts the lines. */
