@@ -1,5 +1,6 @@
 import type ICAL from 'ical.js';
 import { beginsWith, componentsOf } from './content-lines.js';
+import { readableLines } from './content-text.js';
 import type { FileBytes } from './file-bytes.js';
 import { counted, readComponents } from './read-components.js';
 import type { ReadFile, ReadTable } from './read-table.js';
@@ -67,7 +68,8 @@ export async function readCalendar(file: FileBytes, head: Uint8Array): Promise<R
         .replace(/[^\p{L}\p{N} .,:'-]/gu, '')
         .slice(0, 200)}.`,
     );
-  return { title: 'Calendar (iCalendar)', facts, tables };
+  const lines = (notes: Set<string>) => readableLines(file, head, notes);
+  return { title: 'Calendar (iCalendar)', facts, tables, lines };
 }
 
 /** @param hasTimes whether other days have times: one column has one type */

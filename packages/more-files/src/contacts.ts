@@ -1,5 +1,6 @@
 import type ICAL from 'ical.js';
 import { beginsWith, componentsOf } from './content-lines.js';
+import { readableLines } from './content-text.js';
 import type { FileBytes } from './file-bytes.js';
 import { counted, readComponents } from './read-components.js';
 import type { ReadFile } from './read-table.js';
@@ -35,6 +36,7 @@ export async function readContacts(file: FileBytes, head: Uint8Array): Promise<R
         rows: (notes) => readComponents(file, head, { name: 'vcard', one: 'contact', notes }, cellsOf),
       },
     ],
+    lines: (notes) => readableLines(file, head, notes),
   };
 }
 

@@ -7,7 +7,7 @@ const LARGEST = 1024 * 1024;
 /** Characters before the value of a line. */
 const LONGEST_HEADER = 8192;
 /** Properties whose values are pictures, sounds, keys and attachments. */
-const BINARY = /^(?:[\w-]+\.)?(?:PHOTO|LOGO|SOUND|KEY|ATTACH)[;:]/i;
+export const BINARY = /^(?:[\w-]+\.)?(?:PHOTO|LOGO|SOUND|KEY|ATTACH)[;:]/i;
 const HEADER = /^((?:[^":]|"[^"]*")*):([^]*)$/;
 
 /** A component of a file of content lines (RFC 5545, RFC 6350), such as an event or a contact. */
@@ -82,7 +82,7 @@ function unfolded(lines: string[]): string[] {
 }
 
 /** The lines of a file as they are; each byte is a character. A file in UTF-16 becomes UTF-8. */
-async function* linesOf(file: FileBytes, head: Uint8Array): AsyncGenerator<string> {
+export async function* linesOf(file: FileBytes, head: Uint8Array): AsyncGenerator<string> {
   const [first, second] = head;
   const wide =
     first === 0xff && second === 0xfe

@@ -20,4 +20,6 @@ export interface ReadFile {
   /** Further facts in plain words, e.g. '3 sheets.' */
   facts: string[];
   tables: ReadTable[];
+  /** Its lines as a person reads them, where the file is a text that has marks for programs. `notes` gets sentences about them. */
+  lines?: (notes: Set<string>) => AsyncIterable<{ number: number; text: string }>;
 }

@@ -14,7 +14,7 @@ export async function* describeNotebook(file: FileSource): Findings {
   const notebook = new Notebook();
   let isBroken = false;
   const stopped = await untilStopped(async () => {
-    isBroken = !(await readNotebook(file, notebook));
+    isBroken = !(await readNotebook(bytesOf(file), notebook));
   });
   if (isBroken && notebook.cells === 0)
     throw new UnreadableFile('This notebook is broken or cut off: no cell of it can be read.');
@@ -23,8 +23,17 @@ export async function* describeNotebook(file: FileSource): Findings {
   if (stopped) throw stopped;
 }
 
-/** @returns whether it was read to the end */
-async function readNotebook(file: FileSource, notebook: Notebook): Promise<boolean> {
+/** Receives the parts of a notebook, which may be of any type. */
+interface NotebookListener {
+  addMetadata(metadata: unknown): void;
+  addCell(cell: unknown): void;
+}
+
+/** Reads a notebook as it arrives. @returns whether it was read to the end */
+export async function readNotebook(
+  chunks: AsyncIterable<Uint8Array>,
+  notebook: NotebookListener,
+): Promise<boolean> {
   const { JSONParser } = await import('@streamparser/json');
   const parser = new JSONParser({
     // Cells of nbformat 3 are in worksheets.
@@ -37,7 +46,7 @@ async function readNotebook(file: FileSource, notebook: Notebook): Promise<boole
     if (key === 'metadata') notebook.addMetadata(value);
     else notebook.addCell(value);
   };
-  for await (const chunk of bytesOf(file)) {
+  for await (const chunk of chunks) {
     parser.write(chunk);
     if (isBroken) return false;
   }
@@ -45,8 +54,18 @@ async function readNotebook(file: FileSource, notebook: Notebook): Promise<boole
   return !isBroken;
 }
 
+/** The text of a cell, and the texts that it has put out. */
+export function textsOfCell(cell: unknown): { text: string; isOutput: boolean }[] {
+  const outputs = field(cell, 'outputs');
+  const shown = (Array.isArray(outputs) ? outputs : []).map((output: unknown) =>
+    textOf(field(output, 'text') ?? field(field(output, 'data'), 'text/plain') ?? field(output, 'evalue')),
+  );
+  const all = [sourceOf(cell), ...shown].map((text, at) => ({ text, isOutput: at > 0 }));
+  return all.filter(({ text }) => text !== '');
+}
+
 /** Collects what is said of a notebook, whose values may be of any type. */
-class Notebook {
+class Notebook implements NotebookListener {
   cells = 0;
   readonly #kinds = new Map<string, number>();
   readonly #outputs = new Map<string, number>();
@@ -66,7 +85,7 @@ class Notebook {
   addCell(cell: unknown): void {
     this.cells += 1;
     const kind = field(cell, 'cell_type');
-    const source = textOf(field(cell, 'source') ?? field(cell, 'input'));
+    const source = sourceOf(cell);
     tally(this.#kinds, kind === 'code' || kind === 'markdown' || kind === 'raw' ? kind : 'other');
     if (kind === 'markdown') this.#addHeadings(source);
     if (kind !== 'code') return;
@@ -121,6 +140,10 @@ function field(value: unknown, name: string): unknown {
   return typeof value === 'object' && value !== null && Object.hasOwn(value, name)
     ? (value as Record<string, unknown>)[name]
     : undefined;
+}
+
+function sourceOf(cell: unknown): string {
+  return textOf(field(cell, 'source') ?? field(cell, 'input'));
 }
 
 /** A text, which may be stored as an array of its lines. */

@@ -8,6 +8,8 @@ export interface Place {
   document?: number;
   page?: number;
   slide?: number;
+  /** A cell of a notebook. */
+  cell?: number;
   sheet?: string;
   row?: number;
   line?: number;

@@ -17,22 +17,26 @@ import { gunzipped, headOfGzip } from '../formats/gzip.js';
 import { extensionOf } from '../formats/languages.js';
 import { readHtml } from '../formats/html-reader.js';
 import { headersOf, readMail } from '../formats/mail.js';
+import { readNotebook, textsOfCell } from '../formats/notebook.js';
 import { mimeTypeOf, openDocumentKind, openTextParts } from '../formats/opendocument.js';
 import { officeDocumentOf } from '../formats/relationships.js';
 import { RtfReader } from '../formats/rtf.js';
+import { paced } from '../formats/paced.js';
+import { textKindOf } from '../formats/text-kind.js';
 import { kindOfText } from '../formats/text-kinds.js';
-import type { TextSheet } from '../formats/text-sheet.js';
 import { wordParts } from '../formats/word-document.js';
 import { readXml } from '../formats/xml.js';
 import { ZipArchive } from '../formats/zip-archive.js';
-import { isOffered, moreSheets } from '../tables/more-tables.js';
+import { isOffered, moreTexts } from '../tables/more-tables.js';
 import { sheetsOf } from '../tables/workbook-tables.js';
 import { UnreadableFile } from '../unreadable-file.js';
 import { archiveFiles, isMail } from './archive-entries.js';
 import { openPages } from './pages.js';
 import type { Pages } from './pages.js';
+import { byLine, passagesOfLines, withoutEscapes, withoutReferences } from './lines.js';
+import { passagesOfSheets, passagesOfTexts } from './passages-of-rows.js';
 import { PassageSink, passagesFrom } from './passage-sink.js';
-import type { Passage, Passages, Place } from './passage.js';
+import type { Passage, Passages } from './passage.js';
 
 /** Characters of a passage, and of one file. */
 const LONGEST = 10_000;
@@ -86,8 +90,8 @@ async function* allOf(file: FileSource, limits: FilesLimits, notes: Set<string>,
   const pages = await openPages(file, limits);
   if (pages) return yield* passagesOfPages(pages, file);
   const isText = (certainEncoding(file.mimeType, head, false) ?? (await guessedEncoding(head))) !== undefined;
-  const sheets = !isText || isOffered(file, head) ? await moreSheets(file) : undefined;
-  if (sheets) return yield* passagesOfSheets(sheets);
+  const texts = !isText || isOffered(file, head) ? await moreTexts(file, notes) : undefined;
+  if (texts) return yield* passagesOfTexts(texts);
   const signature = Buffer.from(head.subarray(0, 4)).toString('latin1');
   if (signature === 'PK\x03\x04') return yield* passagesOfOffice(await ZipArchive.open(file, limits), notes);
   const isGzip = signature.startsWith('\x1f\x8b');
@@ -152,14 +156,6 @@ async function* passagesOfOffice(zip: ZipArchive, notes: Set<string>): Passages 
   yield* passagesOfSheets((await sheetsOf(zip)) ?? []);
 }
 
-async function* passagesOfSheets(sheets: TextSheet[]): Passages {
-  for (const { name, rows } of sheets) {
-    for await (const { number, cells } of rows()) {
-      yield { place: { sheet: name, row: number }, text: cells.filter((cell) => cell !== null).join(' | ') };
-    }
-  }
-}
-
 async function* passagesOfBook(zip: ZipArchive, notes: Set<string>): Passages {
   for (const [index, entry] of (await documentsOf(zip)).entries()) {
     const sink = new PassageSink({ document: index + 1 });
@@ -168,6 +164,26 @@ async function* passagesOfBook(zip: ZipArchive, notes: Set<string>): Passages {
     );
     noteLeftOut(sink, notes);
   }
+}
+
+/** The lines of the cells of a notebook, and of what they have put out. */
+async function* passagesOfNotebook(chunks: AsyncGenerator<Uint8Array>, notes: Set<string>): Passages {
+  const found: Passage[] = [];
+  let cell = 0;
+  const addCell = (each: unknown) => {
+    cell += 1;
+    for (const { text, isOutput } of textsOfCell(each))
+      for (const [at, line] of text.split(/\r?\n/).entries())
+        found.push({ place: { cell, line: at + 1, ...(isOutput && { aside: 'output' }) }, text: line });
+  };
+  yield* paced<Passage>(
+    chunks,
+    async (all) => {
+      const isWhole = await readNotebook(all, { addCell, addMetadata: () => undefined });
+      if (!isWhole) notes.add('This notebook is broken or cut off: what follows is left out.');
+    },
+    () => found.splice(0),
+  );
 }
 
 async function* passagesOfMail(file: FileSource, limits: FilesLimits, notes: Set<string>): Passages {
@@ -202,50 +218,20 @@ async function* passagesOfText(
   }
   const encoding = await exactEncoding(chunks(), likely);
   for (const note of guessNote(encoding)) notes.add(note);
+  if (kind === 'notebook') return yield* passagesOfNotebook(chunks(), notes);
   if (kind === 'HTML') {
     const sink = new PassageSink({ line: 1 });
     yield* passagesFrom(chunks(), sink, (all) => readHtml(byLine(decode(all, encoding), sink.place), sink));
     return noteLeftOut(sink, notes);
   }
-  yield* passagesOfLines(decode(chunks(), encoding), /^(md|markdown|mdx)$/.test(extensionOf(label.name)));
+  const isMarkdown = /^(md|markdown|mdx)$/.test(extensionOf(label.name));
+  const isJson = kind === undefined && textKindOf(label, beginning) === 'json';
+  const shown = kind === 'XML' ? withoutReferences : isJson ? withoutEscapes : undefined;
+  yield* passagesOfLines(decode(chunks(), encoding), isMarkdown, shown);
 }
 
 function noteLeftOut({ leftOut }: PassageSink, notes: Set<string>): void {
   for (const sentence of leftOut) notes.add(sentence);
-}
-
-/** Passes pieces on line by line, and counts the lines. */
-async function* byLine(pieces: AsyncIterable<string>, place: Place): AsyncGenerator<string> {
-  for await (const piece of pieces) {
-    for (const line of piece.split(/(?<=\n)/)) {
-      yield line;
-      if (line.endsWith('\n')) place.line! += 1;
-    }
-  }
-}
-
-async function* passagesOfLines(pieces: AsyncIterable<string> | string[], isMarkdown: boolean): Passages {
-  let line = 0;
-  for await (const text of linesOf(pieces)) {
-    line += 1;
-    const hashes = isMarkdown ? /^(#{1,6})\s/.exec(text)?.[1] : undefined;
-    yield { place: { line }, text, ...(hashes && { level: hashes.length - 1 }) };
-  }
-}
-
-async function* linesOf(pieces: AsyncIterable<string> | string[]): AsyncGenerator<string> {
-  let rest = '';
-  for await (const piece of pieces) {
-    const lines = (rest + piece).split(/\r\n|\n|\r(?!$)/);
-    rest = lines.pop()!;
-    yield* lines;
-    // A text without line breaks is cut.
-    if (rest.length > LONGEST) {
-      yield rest;
-      rest = '';
-    }
-  }
-  if (rest !== '') yield rest;
 }
 
 async function collect(passages: Passages): Promise<Passage[]> {

@@ -51,6 +51,39 @@ export async function moreSheets(file: FileSource): Promise<TextSheet[] | undefi
   return sheets && sheets.length > 0 ? sheets.map((sheet) => textSheet(sheet, [])) : undefined;
 }
 
+/**
+ * The text of a file that the package reads: the lines of a calendar or of contacts, and the rows of tables; undefined if there is
+ * none. The cells of a table with names of columns have them in front.
+ *
+ * @param notes gets sentences about how it is read
+ */
+export async function moreTexts(file: FileSource, notes: Set<string>): Promise<MoreText[] | undefined> {
+  const read = await readMore(file);
+  if (read?.lines) return [{ rows: () => linesOf(read, notes) }];
+  const texts = read?.tables.map((table) => ({ sheet: table.name, rows: () => textRows(table) }));
+  return texts?.length ? texts : undefined;
+}
+
+/** A part of the text of such a file. */
+export interface MoreText {
+  sheet?: string | undefined;
+  /** Numbers are those of lines if there is no sheet and it is no table. */
+  rows: () => AsyncGenerator<{ number: number; text: string; isLine?: boolean }>;
+}
+
+async function* linesOf({ lines }: ReadFile, notes: Set<string>): ReturnType<MoreText['rows']> {
+  for await (const line of lines!(notes)) yield { ...line, isLine: true };
+}
+
+async function* textRows(table: ReadTable): ReturnType<MoreText['rows']> {
+  for await (const { number, cells } of textSheet(table, []).rows()) {
+    const named = cells.map((cell, at) =>
+      cell === null || !table.columns ? cell : `${table.columns[at]}: ${cell}`,
+    );
+    yield { number, text: named.filter((cell) => cell !== null).join(' | ') };
+  }
+}
+
 /** The tables of what was read. Those whose first row may be a header are read as sheets are. */
 export function sourcesOf({ tables }: ReadFile): TableSource[] {
   return tables.map((table) => {
