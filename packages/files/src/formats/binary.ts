@@ -4,7 +4,7 @@ import type { FileSource } from '../file-source.js';
 import { untilStopped } from '../reading-stopped.js';
 import { headingOf } from './findings.js';
 import type { Findings } from './findings.js';
-import { COMPOUND_KINDS, kindByBytes, NOT_READ } from './kinds-by-bytes.js';
+import { COMPOUND_KINDS, kindByBytes, NOT_READ, SEND_OTHER } from './kinds-by-bytes.js';
 import type { NamedKind } from './kinds-by-bytes.js';
 
 /** The container of older Office documents (MS-CFB), and of encrypted documents in the new formats. */
@@ -17,7 +17,8 @@ const IN_CONTAINER = STREAMS.map((stream) => ({ stream, bytes: Buffer.from(strea
 const LONGEST = Math.max(...IN_CONTAINER.map(({ bytes }) => bytes.length));
 
 /** What is compressed in a way that is not undone here. */
-const PACKED = /^application\/(zstd|x-(bzip2|xz|7z-compressed|rar-compressed|lzip|lz4|compress))$/;
+const PACKED =
+  /^application\/(zstd|vnd.ms-cab-compressed|x-(bzip2|xz|7z-compressed|rar-compressed|lzip|lz4|compress|rpm|deb))$/;
 
 /**
  * Describes any file by its digest and, if it is known, its type.
@@ -67,9 +68,9 @@ function kindOf(
       kind ?? { title: 'Compound file, such as an older document', hint: 'Save it in a current format.' },
     );
   }
-  if (!type) return { title: 'Binary file', finding: NOT_READ };
+  if (!type) return { title: 'Binary file', finding: `${NOT_READ} ${SEND_OTHER}` };
   const hint = PACKED.test(type.mime)
     ? 'It is not unpacked here: send what is in it, or pack that with gzip or ZIP.'
-    : NOT_READ;
+    : `${NOT_READ} ${SEND_OTHER}`;
   return { title: `${type.ext.toUpperCase()} file`, finding: `Type: \`${type.mime}\`. ${hint}` };
 }

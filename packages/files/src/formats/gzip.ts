@@ -11,7 +11,7 @@ import type { DescribeContained } from './contained-files.js';
 import { headingOf } from './findings.js';
 import type { Findings } from './findings.js';
 import { decoderOf } from './code-pages.js';
-import { certainEncoding } from './encoding.js';
+import { certainEncoding, guessedEncoding, guessNote, typeInside } from './encoding.js';
 import { kindByBytes, NOT_READ } from './kinds-by-bytes.js';
 import { describeTar } from './tar.js';
 
@@ -35,14 +35,15 @@ export async function* describeGzip(
   const stopped = await untilStopped(() => unpacked.drain());
   const size = `${stopped ? 'More than ' : ''}${bytes(unpacked.size)} unpacked`;
   const parts = [`${size}${compressionOf(unpacked.size, file.size)}.`];
-  const encoding = certainEncoding('', head, unpacked.size <= head.length);
+  const certain = certainEncoding(typeInside(file.mimeType), head, unpacked.size <= head.length);
   // Some of the signatures are letters, with which a text may begin too.
-  const kind = encoding ? undefined : kindByBytes(head);
+  const kind = certain ? undefined : kindByBytes(head);
+  const encoding = certain ?? (kind || type ? undefined : await guessedEncoding(head));
   if (kind) parts[0] += ` Inside: ${kind.title}. ${NOT_READ} ${kind.hint}`;
   else if (type) parts[0] += ` Inside: ${type.mime}.`;
   else if (encoding && head.length > 0) {
     const text = decoderOf(encoding.label).decode(head, { stream: true });
-    parts[0] += ` Inside: text, ${encoding.name}.`;
+    parts[0] += [` Inside: text, ${encoding.name}.`, ...guessNote(encoding)].join(' ');
     parts.push(opening(text, unpacked.size <= head.length));
   }
   yield `${headingOf('gzip file', file)}${parts.join('\n\n')}`;

@@ -1,6 +1,7 @@
 import type { FileSource } from '../file-source.js';
 import { count } from '../markdown.js';
 import { UnreadableFile } from '../unreadable-file.js';
+import { describeBinary } from './binary.js';
 import { exifFacts } from './exif.js';
 import { headingOf } from './findings.js';
 import type { Findings } from './findings.js';
@@ -21,7 +22,10 @@ export async function* describeImage(file: FileSource, mimeType: string): Findin
   let found: ReturnType<typeof imageSize>;
   try {
     found = imageSize(header);
-  } catch {
+  } catch (error) {
+    // The library reads fewer kinds of pictures than have a type.
+    if (error instanceof TypeError && /unsupported/.test(error.message))
+      return yield* describeBinary(file, { mime: mimeType, ext: format });
     throw new UnreadableFile(`This ${format} image is broken: its width and height cannot be read.`);
   }
   const { width, height, orientation = 1 } = found;
@@ -43,6 +47,7 @@ export async function* describeImage(file: FileSource, mimeType: string): Findin
 const FORMATS = new Map([
   ['image/webp', 'WebP'],
   ['image/x-icon', 'ICO'],
+  ['image/vnd.adobe.photoshop', 'PSD'],
 ]);
 
 function formatOf(mimeType: string): string {

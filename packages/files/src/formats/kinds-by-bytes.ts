@@ -6,12 +6,17 @@ export interface NamedKind {
 }
 
 export const NOT_READ = 'This kind of file is not read here.';
+/** What to send in place of a kind of which no more is known. */
+export const SEND_OTHER = 'Send what is needed of it as text, CSV, PDF or PNG.';
 
 /** A kind, the place of its first bytes, and these, each character a byte. */
 type Signature = [title: string, hint: string, at: number, bytes: string];
 
 const AS_TABLE = 'Save it as CSV or Parquet.';
 const AS_DATA = 'Send what is needed of it as CSV, JSON or text.';
+
+const AS_IMAGE = 'Save it as PNG or JPEG.';
+const WITH_DATABASE = 'Send the database that it belongs to, after `pragma wal_checkpoint(truncate)`.';
 
 const SIGNATURES: Signature[] = [
   ['Arrow file (Feather)', AS_TABLE, 0, 'ARROW1'],
@@ -39,6 +44,16 @@ const SIGNATURES: Signature[] = [
   ['DjVu document', 'Save it as PDF.', 0, 'AT&TFORM'],
   ['Access database', 'Save its tables as CSV.', 4, 'Standard Jet DB'],
   ['Access database', 'Save its tables as CSV.', 4, 'Standard ACE DB'],
+  ['E-book (MOBI)', 'Save it as EPUB.', 60, 'BOOKMOBI'],
+  ['AutoCAD drawing (DWG)', 'Save it as PDF.', 0, 'AC10'],
+  ['GIMP image (XCF)', AS_IMAGE, 0, 'gimp xcf'],
+  ['Windows picture (WMF)', AS_IMAGE, 0, '\xd7\xcd\xc6\x9a'],
+  ['Windows picture (EMF)', AS_IMAGE, 40, ' EMF'],
+  ['WordPerfect document', 'Save it as DOCX.', 0, '\xffWPC'],
+  ['OneNote section', 'Save it as PDF or DOCX.', 0, '\xe4\x52\x5c\x7b\x8c\xd8\xa7\x4d'],
+  ['DuckDB database', AS_TABLE, 8, 'DUCK'],
+  ['Log of a SQLite database (WAL)', WITH_DATABASE, 0, '\x37\x7f\x06\x82'],
+  ['Log of a SQLite database (WAL)', WITH_DATABASE, 0, '\x37\x7f\x06\x83'],
   ['Outlook mailbox (PST)', 'Save the messages as EML.', 0, '!BDN'],
 ];
 

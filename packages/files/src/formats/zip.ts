@@ -13,6 +13,7 @@ import { describePresentation } from './presentation.js';
 import { officeDocumentOf } from './relationships.js';
 import { describeWorkbook } from './workbook.js';
 import { ZipArchive } from './zip-archive.js';
+import { closedDocumentOf } from './zip-kinds.js';
 import { layersOf } from '../tables/shape-layers.js';
 
 /** Describes a ZIP file as an office document, if it is one, or else as an archive. */
@@ -37,9 +38,8 @@ export async function* describeZip(
     await checkEncryption(zip);
     return yield* openDocument.describe(zip);
   }
-  if (zip.has('xl/workbook.bin')) {
-    return yield `${headingOf('Excel binary workbook (XLSB)', file)}${NOT_READ} Save it as XLSX.`;
-  }
+  const closed = closedDocumentOf(zip, file.name);
+  if (closed) return yield `${headingOf(closed.title, file)}${NOT_READ} ${closed.hint}`;
   const more = zip.stopped !== undefined;
   const body = describeArchive(zip.entries, { more, packed: file.size, opened: layersOf(zip) });
   yield [`${headingOf('ZIP archive', file)}${body}`, ...zip.notes].join('\n\n');

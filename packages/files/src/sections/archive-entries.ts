@@ -11,6 +11,7 @@ import { officeDocumentOf } from '../formats/relationships.js';
 import { TarReader } from '../formats/tar-reader.js';
 import { kindOfText } from '../formats/text-kinds.js';
 import { ZipArchive } from '../formats/zip-archive.js';
+import { closedDocumentOf } from '../formats/zip-kinds.js';
 import { bytes } from '../markdown.js';
 import { tooManyEntries } from '../reading-stopped.js';
 import { UnreadableFile } from '../unreadable-file.js';
@@ -33,7 +34,8 @@ export async function archiveFiles(
     const zip = await ZipArchive.open(file, limits);
     // Documents of Office, OpenDocument and EPUB are ZIP files that are no archives for their users.
     const isDocument =
-      ['mimetype', 'xl/workbook.bin'].some((name) => zip.has(name)) ||
+      zip.has('mimetype') ||
+      closedDocumentOf(zip, file.name) !== undefined ||
       (await officeDocumentOf(zip)) !== undefined;
     return isDocument ? undefined : zipFiles(zip, file, limits);
   }
