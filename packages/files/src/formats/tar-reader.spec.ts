@@ -93,4 +93,21 @@ describe('TarReader', () => {
       expect(reader.hasEnd).toBe(hasEnd);
     }
   });
+
+  it('decodes names that are not UTF-8 as it is declared, and guesses else', async () => {
+    // `Отчёт за год.txt` in KOI8-R.
+    const name = Buffer.from('efd4dea3d420dac120c7cfc42e747874', 'hex').toString('latin1');
+    const header = tarOf({ name: 'a', type: '0', size: '00000000000\0', blocks: 0 });
+    const archive = Buffer.concat([summed(withByte(header, 0, name)), END]);
+    for (const [mimeType, notes] of [
+      ['application/x-tar; charset=koi8-r', 0],
+      ['application/x-tar', 1],
+    ] as const) {
+      const reader = new TarReader(chunksOf(archive, 512), mimeType);
+      const names = [];
+      for await (const entry of reader.entries()) names.push(entry.name);
+      expect(names).toEqual(['Отчёт за год.txt']);
+      expect(reader.notes).toHaveLength(notes);
+    }
+  });
 });

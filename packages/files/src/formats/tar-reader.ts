@@ -1,7 +1,10 @@
+import { isUtf8 } from 'node:buffer';
 import { UnreadableFile } from '../unreadable-file.js';
 import type { ArchiveEntry } from './archive.js';
 import { ByteQueue } from './byte-queue.js';
 import { decoderOf } from './code-pages.js';
+import { certainEncoding, guessedEncoding, guessNote } from './encoding.js';
+import type { Encoding } from './encoding.js';
 
 /** One entry of a tar archive. A sparse file has more bytes than the archive holds. */
 export interface TarEntry extends ArchiveEntry {
@@ -46,8 +49,20 @@ export class TarReader {
   #left = 0;
   #padding = 0;
 
-  constructor(chunks: AsyncIterable<Uint8Array>) {
+  /** The encoding of names that are not UTF-8: that of the first of them. */
+  #encoding: Encoding | undefined;
+
+  /** @param mimeType of the archive; its `charset` is that of names which are not UTF-8 */
+  constructor(
+    chunks: AsyncIterable<Uint8Array>,
+    private readonly mimeType = '',
+  ) {
     this.#bytes = new ByteQueue(chunks);
+  }
+
+  /** Sentences about what was guessed up to here. */
+  get notes(): string[] {
+    return this.#encoding ? guessNote(this.#encoding, 'names of entries are') : [];
   }
 
   /** @throws {UnreadableFile} if the archive is broken or ends within an entry */
@@ -70,10 +85,9 @@ export class TarReader {
       if (!hasChecksum(block)) throw broken();
       const type = String.fromCharCode(block[156]!);
       this.#expect(numberAt(block, 124, 12));
-      if (type === 'g') globals = { ...globals, ...recordsOf(await this.#extension()) };
-      else if (type === 'x' || type === 'X')
-        extension = { ...extension, ...recordsOf(await this.#extension()) };
-      else if (type === 'L') extension.name = textOf(await this.#extension());
+      if (type === 'g') globals = { ...globals, ...(await this.#records()) };
+      else if (type === 'x' || type === 'X') extension = { ...extension, ...(await this.#records()) };
+      else if (type === 'L') extension.name = await this.#nameIn(await this.#extension());
       else if (type === 'K') await this.#extension();
       else {
         yield await this.#entry(block, type, { ...globals, ...extension });
@@ -93,7 +107,7 @@ export class TarReader {
   }
 
   async #entry(block: Uint8Array, type: string, extension: Extension): Promise<TarEntry> {
-    const name = extension.name ?? nameOf(block);
+    const name = extension.name ?? (await this.#nameOf(block));
     const isFolder = type === '5' || (name.endsWith('/') && '\0' === type);
     const kind = isFolder ? 'folder' : (KINDS.get(type) ?? 'file');
     const isEmpty = isFolder || WITHOUT_CONTENTS.includes(type);
@@ -107,6 +121,42 @@ export class TarReader {
     }
     this.#expect(stored);
     return { name, kind, size: sparse ?? stored, stored, isSparse: sparse !== undefined };
+  }
+
+  async #nameOf(block: Uint8Array): Promise<string> {
+    const name = await this.#nameIn(block.subarray(0, 100));
+    const isUstar = latin1(block.subarray(257, 263)) === 'ustar\0';
+    const prefix = isUstar ? await this.#nameIn(block.subarray(345, 500)) : '';
+    return prefix === '' ? name : `${prefix}/${name}`;
+  }
+
+  /** A name up to the first zero. Old archives have names in another encoding than UTF-8, and do not say in which. */
+  async #nameIn(bytes: Uint8Array): Promise<string> {
+    const end = bytes.indexOf(0);
+    const name = end < 0 ? bytes : bytes.subarray(0, end);
+    if (isUtf8(name)) return Buffer.from(name).toString();
+    this.#encoding ??= certainEncoding(this.mimeType, name, true) ?? (await guessedEncoding(name));
+    return decoderOf(this.#encoding?.label ?? 'windows-1252').decode(name, { stream: true });
+  }
+
+  /** The records of a pax header that matter here: `<length> <key>=<value>\n`. A damaged record ends them. */
+  async #records(): Promise<Extension> {
+    const content = await this.#extension();
+    const extension: Extension = {};
+    for (let start = 0; start < content.length;) {
+      const record = /^(\d{1,7}) ([^=]{1,200})=/.exec(latin1(content.subarray(start, start + 220)));
+      const length = Number(record?.[1] ?? 0);
+      if (!record || length <= record[0].length) break;
+      const value = content.subarray(start + record[0].length, start + length - 1);
+      const number = /^\d{1,15}$/.exec(latin1(value.subarray(0, 20)))?.[0];
+      const key = record[2]!;
+      if (key === 'path' && extension.name === undefined) extension.name = await this.#nameIn(value);
+      if (key === 'GNU.sparse.name') extension.name = await this.#nameIn(value);
+      if (key === 'size' && number !== undefined) extension.stored = Number(number);
+      if (/^GNU\.sparse\.(real)?size$/.test(key) && number !== undefined) extension.size = Number(number);
+      start += length;
+    }
+    return extension;
   }
 
   #expect(length: number): void {
@@ -159,42 +209,6 @@ function numberAt(block: Uint8Array, start: number, length: number): number {
   }
   if (!Number.isSafeInteger(value)) throw broken();
   return value;
-}
-
-function nameOf(block: Uint8Array): string {
-  const name = textOf(block.subarray(0, 100));
-  const prefix = latin1(block.subarray(257, 263)) === 'ustar\0' ? textOf(block.subarray(345, 500)) : '';
-  return prefix === '' ? name : `${prefix}/${name}`;
-}
-
-/** The records of a pax header that matter here: `<length> <key>=<value>\n`. A damaged record ends them. */
-function recordsOf(content: Uint8Array): Extension {
-  const extension: Extension = {};
-  for (let start = 0; start < content.length;) {
-    const record = /^(\d{1,7}) ([^=]{1,200})=/.exec(latin1(content.subarray(start, start + 220)));
-    const length = Number(record?.[1] ?? 0);
-    if (!record || length <= record[0].length) break;
-    const value = content.subarray(start + record[0].length, start + length - 1);
-    const number = /^\d{1,15}$/.exec(latin1(value.subarray(0, 20)))?.[0];
-    const key = record[2]!;
-    if (key === 'path' && extension.name === undefined) extension.name = textOf(value);
-    if (key === 'GNU.sparse.name') extension.name = textOf(value);
-    if (key === 'size' && number !== undefined) extension.stored = Number(number);
-    if (/^GNU\.sparse\.(real)?size$/.test(key) && number !== undefined) extension.size = Number(number);
-    start += length;
-  }
-  return extension;
-}
-
-/** Text up to the first zero. Old archives have names in a legacy encoding. */
-function textOf(bytes: Uint8Array): string {
-  const end = bytes.indexOf(0);
-  const text = end < 0 ? bytes : bytes.subarray(0, end);
-  try {
-    return new TextDecoder('utf-8', { fatal: true }).decode(text);
-  } catch {
-    return decoderOf('windows-1252').decode(text);
-  }
 }
 
 function latin1(bytes: Uint8Array): string {

@@ -28,7 +28,7 @@ export async function* describeTar(
   limits: FilesLimits,
   describe: DescribeContained,
 ): Findings {
-  const reader = new TarReader(chunks);
+  const reader = new TarReader(chunks, file.mimeType);
   const entries: ArchiveEntry[] = [];
   const contained = new ContainedFiles(file, describe);
   let problem = '';
@@ -52,6 +52,7 @@ export async function* describeTar(
   }
   const more = problem !== '' || stopped !== undefined;
   const body = describeArchive(entries, { more, ...(packed !== undefined && { packed }) });
-  yield `${heading}${problem}${body}${contained.text}`;
+  const notes = reader.notes.map((note) => `\n\n${note}`).join('');
+  yield `${heading}${problem}${body}${notes}${contained.text}`;
   if (stopped) throw stopped;
 }

@@ -89,7 +89,7 @@ async function* tarFiles(
   file: FileSource,
   limits: FilesLimits,
 ): AsyncGenerator<ArchiveFile> {
-  const reader = new TarReader(chunks);
+  const reader = new TarReader(chunks, file.mimeType);
   let count = 0;
   for await (const { name, kind, isSparse } of reader.entries()) {
     count += 1;
