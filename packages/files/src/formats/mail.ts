@@ -83,11 +83,12 @@ export function headersOf(mail: Email): [name: string, values: string[]][] {
     .filter(([, values]) => values.join('') !== '');
 }
 
-function checkSize(file: FileSource, limits: FilesLimits): void {
+/** @throws {UnreadableFile} if a file of messages is too large to be kept in memory. @param what it is called */
+export function checkSize(file: FileSource, limits: FilesLimits, what = 'e-mail'): void {
   const largest = (limits.memoryMiB / 8) * 1024 * 1024;
   if (file.size <= largest) return;
   throw new UnreadableFile(
-    `This e-mail has ${bytes(file.size)}; only e-mails up to ${bytes(largest)} are opened here.`,
+    `This ${what} has ${bytes(file.size)}, and no more than ${bytes(largest)} of one are opened here.`,
   );
 }
 

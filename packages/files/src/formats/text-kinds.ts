@@ -6,6 +6,7 @@ import type { Findings } from './findings.js';
 import { describeHtml, looksLikeHtml } from './html.js';
 import { extensionOf, languageOf } from './languages.js';
 import { describeMail, looksLikeMail } from './mail.js';
+import { describeMailbox, looksLikeMailbox } from './mailbox.js';
 import { describeNotebook } from './notebook.js';
 import { describeRtf } from './rtf.js';
 import { describeStructured } from './structured-text.js';
@@ -20,7 +21,7 @@ export interface TextFile {
 }
 
 /** Kinds of text that are more than lines. */
-type Kind = 'RTF' | 'YAML' | 'TOML' | 'notebook' | 'HTML' | 'XML' | 'e-mail';
+type Kind = 'RTF' | 'YAML' | 'TOML' | 'notebook' | 'HTML' | 'XML' | 'e-mail' | 'mailbox';
 
 /** The kind of a text; undefined if it is none of them. @param beginning without white space before */
 export function kindOfText(label: { name: string; mimeType: string }, beginning: string): Kind | undefined {
@@ -36,6 +37,7 @@ export function kindOfText(label: { name: string; mimeType: string }, beginning:
   if (language) return undefined;
   const isMail = ['eml', 'mht', 'mhtml'].includes(extension) || declared === 'message/rfc822';
   if (isMail || looksLikeMail(beginning)) return 'e-mail';
+  if (looksLikeMailbox(beginning)) return 'mailbox';
   if (looksLikeHtml(beginning)) return 'HTML';
   return beginning.startsWith('<?xml ') ? 'XML' : undefined;
 }
@@ -54,6 +56,7 @@ export function describeTextKind(
     HTML: () => describeHtml(file, encoding),
     XML: () => describeXml(file, encoding),
     'e-mail': () => describeMail(file, limits, describe),
+    mailbox: () => describeMailbox(file, limits, describe),
   };
   const kind = kindOfText(file, beginning);
   return kind && readers[kind]();

@@ -7,6 +7,7 @@ import { decoderOf } from '../formats/code-pages.js';
 import { certainEncoding, guessedEncoding, typeInside } from '../formats/encoding.js';
 import { gunzipped, headOfGzip } from '../formats/gzip.js';
 import { readMail } from '../formats/mail.js';
+import { messagesOf } from '../formats/mailbox.js';
 import { officeDocumentOf } from '../formats/relationships.js';
 import { TarReader } from '../formats/tar-reader.js';
 import { kindOfText } from '../formats/text-kinds.js';
@@ -23,7 +24,7 @@ export interface ArchiveFile {
   open: () => Promise<MemoryFile>;
 }
 
-/** The files of a ZIP or tar archive, or those in an e-mail, one after another; undefined if the file has none. */
+/** The files of a ZIP or tar archive, those in an e-mail, or the messages of a mailbox, one after another; undefined if the file has none. */
 export async function archiveFiles(
   file: FileSource,
   limits: FilesLimits,
@@ -43,16 +44,22 @@ export async function archiveFiles(
     const isTar = (await fileTypeOf(await headOfGzip(file, limits)))?.mime === 'application/x-tar';
     return isTar ? tarFiles(gunzipped(file, limits), file, limits) : undefined;
   }
-  if (await isMail(file, head)) return filesOfMail(file, limits);
+  const kind = await textKindIn(file, head);
+  if (kind === 'e-mail') return filesOfMail(file, limits);
+  if (kind === 'mailbox') return inTurn(await messagesOf(file, limits));
   const isTar = (await fileTypeOf(head))?.mime === 'application/x-tar';
   return isTar ? tarFiles(bytesOf(file), file, limits) : undefined;
 }
 
-/** Whether a file is an e-mail. @param head how it begins */
-export async function isMail(file: FileSource, head: Uint8Array): Promise<boolean> {
+/** The kind of a file that is a text of a kind with a reader of its own; undefined for others. @param head how it begins */
+export async function textKindIn(file: FileSource, head: Uint8Array): Promise<ReturnType<typeof kindOfText>> {
   const encoding = certainEncoding(file.mimeType, head, false) ?? (await guessedEncoding(head));
   const text = encoding && decoderOf(encoding.label).decode(head, { stream: true });
-  return text !== undefined && kindOfText(file, text.trimStart()) === 'e-mail';
+  return text === undefined ? undefined : kindOfText(file, text.trimStart());
+}
+
+async function* inTurn(files: ArchiveFile[]): AsyncGenerator<ArchiveFile> {
+  yield* files;
 }
 
 async function filesOfMail(

@@ -30,7 +30,7 @@ import { ZipArchive } from '../formats/zip-archive.js';
 import { isOffered, moreTexts } from '../tables/more-tables.js';
 import { sheetsOf } from '../tables/workbook-tables.js';
 import { UnreadableFile } from '../unreadable-file.js';
-import { archiveFiles, isMail } from './archive-entries.js';
+import { archiveFiles, textKindIn } from './archive-entries.js';
 import { openPages } from './pages.js';
 import type { Pages } from './pages.js';
 import { byLine, passagesOfLines, withoutEscapes, withoutReferences } from './lines.js';
@@ -77,7 +77,7 @@ function* piecesOf(text: string): Generator<string> {
 
 async function* allOf(file: FileSource, limits: FilesLimits, notes: Set<string>, level: number): Passages {
   const head = await headOf(file);
-  const isMessage = await isMail(file, head);
+  const isMessage = (await textKindIn(file, head)) === 'e-mail';
   if (isMessage) yield* passagesOfMail(file, limits, notes);
   const archive = await archiveFiles(file, limits);
   for await (const { name, open } of archive ?? []) {
@@ -103,8 +103,8 @@ async function* allOf(file: FileSource, limits: FilesLimits, notes: Set<string>,
 }
 
 /**
- * An entry that cannot be read does not keep the others from being read. Archives inside of archives are not opened; e-mails are, on
- * some levels.
+ * An entry that cannot be read does not keep the others from being read. Archives inside of archives are not opened; e-mails and
+ * mailboxes are, on some levels.
  */
 async function passagesOfEntry(
   open: () => Promise<FileSource>,
@@ -114,7 +114,8 @@ async function passagesOfEntry(
 ): Promise<Passage[]> {
   try {
     const entry = await open();
-    const isOpened = level <= LEVELS && (await isMail(entry, await headOf(entry)));
+    const kind = (await textKindIn(entry, await headOf(entry))) ?? '';
+    const isOpened = level <= LEVELS && ['e-mail', 'mailbox'].includes(kind);
     if (!isOpened && (await archiveFiles(entry, limits))) return [];
     return await collect(passagesOf(entry, limits, notes, level));
   } catch (error) {
