@@ -96,4 +96,27 @@ describe('The text of office documents', () => {
     expect(await ask('describe', 'a.odg', file)).toContain(title);
     expect(await ask('find "label"', 'a.odg', file)).toContain('1 passage with `label`');
   });
+
+  it('has comments on cells and text boxes of sheets', async () => {
+    const file = archiveOf({
+      'xl/workbook.xml': '<workbook><sheets><sheet name="Data" r:id="r0"/></sheets></workbook>',
+      'xl/_rels/workbook.xml.rels': relationsOf(['s.xml']),
+      'xl/s.xml':
+        '<worksheet><sheetData><row r="1"><c r="A1" t="inlineStr"><is><t>Rome</t></is></c></row></sheetData></worksheet>',
+      'xl/_rels/s.xml.rels': relationsOf(['any.xml', 'drawing.xml']),
+      'xl/any.xml':
+        '<comments><authors><author>Ann</author></authors><commentList><comment ref="A1" authorId="0"><text><r><t>Not </t></r><r><t>Paris</t></r></text></comment></commentList></comments>',
+      'xl/drawing.xml': `<xdr:wsDr>${paragraphOf('Boxed')}</xdr:wsDr>`,
+    });
+    expect(await ask('text', 'a.xlsx', file)).toContain(
+      '```text\nRome\n[comment 1] Ann: Not Paris\nBoxed\n```',
+    );
+    expect(await ask('find "Paris"', 'a.xlsx', file)).toContain('`a.xlsx`, sheet `Data`, comment 1: ');
+    const open = openDocumentOf(
+      'spreadsheet',
+      '<table:table table:name="S"><table:table-row><table:table-cell><office:annotation><dc:creator>Ann</dc:creator><text:p>Remark</text:p></office:annotation>' +
+        '<text:p>Rome</text:p></table:table-cell></table:table-row></table:table>',
+    );
+    expect(await ask('text', 'a.ods', open)).toContain('```text\nRome\n[comment 1] Ann: Remark\n```');
+  });
 });

@@ -1,3 +1,4 @@
+import type { TextSink } from './text-sink.js';
 import type { XmlListener } from './xml.js';
 
 /** The root elements of the diagrams (SmartArt) and charts of a document. */
@@ -45,4 +46,12 @@ export function drawingListener(onParagraph: (line: string, place?: string) => v
       line = '';
     },
   };
+}
+
+/** Passes each paragraph of a drawing on. */
+export function drawn(sink: TextSink): XmlListener {
+  return drawingListener((line) => {
+    sink.add(line);
+    sink.endParagraph();
+  });
 }

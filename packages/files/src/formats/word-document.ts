@@ -1,6 +1,6 @@
 import { untilStopped } from '../reading-stopped.js';
 import { DocumentDigest } from './document-digest.js';
-import { DRAWINGS, drawingListener } from './drawing-text.js';
+import { DRAWINGS, drawn } from './drawing-text.js';
 import type { Findings } from './findings.js';
 import { titleFact } from './findings.js';
 import { relatedParts, titleIn } from './related-parts.js';
@@ -113,14 +113,6 @@ function signOf(attributes: Record<string, string>): string {
   const code = Number.parseInt(attributes['w:char'] ?? '', 16) || 0;
   const isPrivate = code < 0x100 || (code >= 0xf000 && code <= 0xf0ff);
   return isPrivate ? symbolOf(attributes['w:font'] ?? '', code) : String.fromCharCode(code);
-}
-
-/** Reads a diagram or a chart, whose text is a paragraph each. */
-function drawn(sink: TextSink): XmlListener {
-  return drawingListener((line) => {
-    sink.add(line);
-    sink.endParagraph();
-  });
 }
 
 /** Reads comments, notes, a header or a footer. */

@@ -23,6 +23,7 @@ import { officeDocumentOf } from '../formats/relationships.js';
 import { RtfReader } from '../formats/rtf.js';
 import { paced } from '../formats/paced.js';
 import { textKindOf } from '../formats/text-kind.js';
+import { besideCells } from '../formats/sheet-asides.js';
 import { kindOfText } from '../formats/text-kinds.js';
 import { wordParts } from '../formats/word-document.js';
 import { readXml } from '../formats/xml.js';
@@ -154,7 +155,15 @@ async function* passagesOfOffice(zip: ZipArchive, notes: Set<string>): Passages 
     yield* passagesFrom(zip.read(entry), sink, (chunks) => readXml(chunks, listener));
   if (isWord || isText) return noteLeftOut(sink, notes);
   if ((await mimeTypeOf(zip)) === 'application/epub+zip') return yield* passagesOfBook(zip, notes);
-  yield* passagesOfSheets((await sheetsOf(zip)) ?? []);
+  const sheets = await sheetsOf(zip);
+  if (!sheets) return;
+  yield* passagesOfSheets(sheets);
+  const sinks = new Map<string | undefined, PassageSink>();
+  for await (const { sheet, entry, listener } of besideCells(zip, office?.main)) {
+    const beside = sinks.get(sheet) ?? new PassageSink(sheet === undefined ? {} : { sheet });
+    sinks.set(sheet, beside);
+    yield* passagesFrom(zip.read(entry), beside, (chunks) => readXml(chunks, listener(beside)));
+  }
 }
 
 async function* passagesOfBook(zip: ZipArchive, notes: Set<string>): Passages {
