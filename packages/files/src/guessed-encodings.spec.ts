@@ -152,4 +152,14 @@ describe('An encoding that nothing declares', () => {
     expect(await ask(`entry ${name}`, file)).toContain('warm');
     expect(await answerOf(handler, [file, 'encoding windows-1252', 'outline'])).not.toContain(name);
   });
+
+  it('of names in a ZIP archive is guessed where they are wrongly said to be UTF-8', async () => {
+    const name = 'Отчёт за год.txt';
+    const ascii = 'x'.repeat(name.length);
+    const archive = zipOf([[ascii, Buffer.from('warm')]])
+      .toString('latin1')
+      .replaceAll(ascii, iconv.encode(name, 'cp866').toString('latin1'))
+      .replace('PK\x01\x02\x14\0\x14\0\0\0', 'PK\x01\x02\x14\0\x14\0\0\x08');
+    expect(await ask('describe', filePart('a.zip', Buffer.from(archive, 'latin1')))).toContain(`\`${name}\``);
+  });
 });

@@ -49,7 +49,8 @@ class Position {
       throw new UnreadableFile(`The elements of this page are nested deeper than ${DEEPEST} levels.`);
     }
     if (this.hidden === 0) {
-      this.isHiddenByPage = isHidden(attributes);
+      // Scripts show a page that hides all of itself.
+      this.isHiddenByPage = name !== 'body' && name !== 'html' && isHidden(attributes);
       const isTitle = name === 'title' && this.svg > 0;
       if (this.isHiddenByPage || isTitle || HIDDEN.has(name)) this.hidden = this.depth;
     }

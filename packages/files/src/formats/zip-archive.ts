@@ -14,8 +14,6 @@ import { ReadAhead } from './read-ahead.js';
 
 /** The flag of an entry whose name is UTF-8. */
 const UTF_8 = 0x800;
-/** The field of an entry that has its name in Unicode. */
-const UNICODE_PATH = 0x7075;
 
 /** A ZIP file whose directory has been read. Its entries are unpacked one at a time, within the limit. */
 export class ZipArchive {
@@ -140,20 +138,18 @@ export class ZipArchive {
 
   async #addAll(found: Entry[]): Promise<void> {
     const { getFileNameLowLevel } = (await import('yauzl')).default;
-    const others = found.filter((entry) => !hasUnicodeName(entry)).map(({ fileNameRaw }) => fileNameRaw);
+    const named = found.map((entry) => {
+      const { fileNameRaw, extraFields, generalPurposeBitFlag } = entry;
+      // Many programs write names in UTF-8 without the flag for it, and other names are hardly ever valid UTF-8.
+      const name = getFileNameLowLevel(generalPurposeBitFlag | UTF_8, fileNameRaw, extraFields, false);
+      return { entry, name, isUnicode: isUtf8(fileNameRaw) || !name.includes('\ufffd') };
+    });
+    const others = named.filter(({ isUnicode }) => !isUnicode).map(({ entry }) => entry.fileNameRaw);
     const encoding = await encodingOfNames(this.file.mimeType, others);
     if (others.length > 0) this.notes.push(...guessNote(encoding, 'names of entries are'));
     const decoder = decoderOf(encoding.label);
-    for (const entry of found) {
-      const { fileNameRaw, extraFields, generalPurposeBitFlag } = entry;
-      // Many programs write names in UTF-8 without the flag for it.
-      const flags = generalPurposeBitFlag | UTF_8;
-      const isUnicode = hasUnicodeName(entry);
-      this.#add(
-        entry,
-        isUnicode ? getFileNameLowLevel(flags, fileNameRaw, extraFields, false) : decoder.decode(fileNameRaw),
-      );
-    }
+    for (const { entry, name, isUnicode } of named)
+      this.#add(entry, isUnicode ? name : decoder.decode(entry.fileNameRaw));
   }
 
   #add(entry: Entry, name: string): void {
@@ -166,12 +162,6 @@ export class ZipArchive {
     this.#found.set(name, entry);
     this.#folded.set(folded(name), entry);
   }
-}
-
-/** Other names are hardly ever valid UTF-8. */
-function hasUnicodeName({ fileNameRaw, extraFields, generalPurposeBitFlag }: Entry): boolean {
-  const isStated = (generalPurposeBitFlag & UTF_8) > 0 || extraFields.some(({ id }) => id === UNICODE_PATH);
-  return isStated || isUtf8(fileNameRaw);
 }
 
 function folded(name: string): string {
