@@ -64,4 +64,15 @@ describe('The letters of an e-mail', () => {
     const cut = HEAD.replace('Test', '=?utf-8?B?5pel5g==?= =?utf-8?B?nKw=?=');
     expect(await ask('describe', '\r\nx', cut)).toMatch(/\d characters could not be decoded\./);
   });
+
+  it('are those of its page where the other version only says that there is a page', async () => {
+    const parts =
+      'Content-Type: multipart/alternative; boundary=B\r\n\r\n--B\r\nContent-Type: text/plain\r\n\r\nUse a reader.\r\n' +
+      '--B\r\nContent-Type: text/html\r\n\r\n<p>The invoice of May is due on Friday</p>\r\n--B--\r\n';
+    for (const request of ['text', 'describe', 'find "invoice"'])
+      expect(await ask(request, parts)).toContain('The invoice of May is due on Friday');
+    expect(await ask('text', parts.replace('Use a reader.', 'The invoice is due on Friday.'))).not.toContain(
+      'May',
+    );
+  });
 });

@@ -12,6 +12,7 @@ import type { Findings } from './findings.js';
 import { readHtml } from './html-reader.js';
 import { readableMail, repaired } from './mail-letters.js';
 import type { ReadMail } from './mail-letters.js';
+import { TextTally } from './text.js';
 
 /** Parts of a message inside one another, and bytes of its headers, that are read. */
 const DEEPEST = 50;
@@ -129,12 +130,23 @@ function addressOf({ name, address }: Address): string {
   return name && address ? `${name} <${address}>` : address || name;
 }
 
-/** How its text begins. A message of HTML only is read as such. */
-async function bodyOf({ text, html }: Email): Promise<string> {
-  if (text?.trim()) return `\n\nIts text begins:\n\n${opening(text.trim(), true)}`;
-  if (!html?.trim()) return ' It has no text.';
+/** Whether the text of a message is in its HTML: it has no other, or one that only says so or is far shorter. */
+export async function isTextInHtml({ text = '', html = '' }: Email): Promise<boolean> {
+  if (html.trim() === '') return false;
+  const plain = new TextTally();
+  plain.add(text);
   const digest = new DocumentDigest();
   await readHtml([html], digest);
+  return digest.tally.words > 2 * plain.words;
+}
+
+/** How its text begins. */
+async function bodyOf(mail: Email): Promise<string> {
+  const { text, html } = mail;
+  if (!(await isTextInHtml(mail)))
+    return text?.trim() ? `\n\nIts text begins:\n\n${opening(text.trim(), true)}` : ' It has no text.';
+  const digest = new DocumentDigest();
+  await readHtml([html!], digest);
   return `\n\n${digest.beginning(true) || 'It has no text.'}`;
 }
 

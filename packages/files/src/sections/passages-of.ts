@@ -16,7 +16,7 @@ import { documentsOf } from '../formats/epub.js';
 import { gunzipped, headOfGzip } from '../formats/gzip.js';
 import { extensionOf } from '../formats/languages.js';
 import { readHtml } from '../formats/html-reader.js';
-import { headersOf, readMail } from '../formats/mail.js';
+import { headersOf, isTextInHtml, readMail } from '../formats/mail.js';
 import { readNotebook, textsOfCell } from '../formats/notebook.js';
 import { mimeTypeOf, openDocumentKind, openTextParts } from '../formats/opendocument.js';
 import { officeDocumentOf } from '../formats/relationships.js';
@@ -201,7 +201,7 @@ async function* passagesOfMail(file: FileSource, limits: FilesLimits, notes: Set
   for (const note of said) notes.add(note);
   for (const [name, values] of headersOf(mail))
     yield { place: { aside: 'header' }, text: `${name}: ${values.join(', ')}`, isParagraph: true };
-  if (mail.text?.trim()) return yield* passagesOfLines([mail.text], false);
+  if (!(await isTextInHtml(mail))) return yield* passagesOfLines([mail.text ?? ''], false);
   const sink = new PassageSink();
   await readHtml([mail.html ?? ''], sink);
   noteLeftOut(sink, notes);
