@@ -1,5 +1,6 @@
 import { code, count } from '../markdown.js';
 import { isWrittenAsNumber } from './number-readings.js';
+import { isTotal } from './total-rows.js';
 
 const NUMBER = /^[+-]?(\d[\d.,]*|[.,]\d+)([eE][+-]?\d+)?$/;
 /** Values that are names as well, if the cells below are something else: `city, 2019, 2020` and `question, yes, no`. */
@@ -11,8 +12,6 @@ const NAMING = [
   /^[+-]?(\d[\d.,]*|[.,]\d+)\s*%$/,
 ];
 const MISSING = /^(na|n\/a|#n\/a|null|nan|none|-)$/i;
-const TOTAL =
-  /^((grand|sub|overall)[ -]?)?(totals?( .{1,30})?|sum|average|mean|summe|gesamt(summe)?|insgesamt|somme|moyenne|totale|totaal|suma|итого|всего|合[计計]|总计):?$/i;
 /** Cells of a row that a sentence shows. */
 const SHOWN = 3;
 
@@ -59,11 +58,33 @@ export function beginningOf(first: string[][]): Beginning {
   return { names: first[at], skipped: at + 1, notes };
 }
 
-/** A sentence about the last row if it looks like a total; none if it does not. @param last the last rows */
-export function endingOf(last: string[][]): string[] {
-  const row = last.map(textsOf).findLast((texts) => texts.length > 0) ?? [];
-  if (row.length < 2 || !row.some((cell) => TOTAL.test(cell)) || !row.some(isValue)) return [];
-  return [`The last row looks like a total, and is read as a row: ${shown(row)}.`];
+/** What the last rows of a table are, if they are not only rows. */
+export interface Ending {
+  hasTotal: boolean;
+  notes: string[];
+}
+
+/** Whether a table ends with a total, and with notes below it. @param last the last rows, which are equally long */
+export function endingOf(last: string[][]): Ending {
+  const rows = last.map(textsOf).filter((texts) => texts.length > 0);
+  const isOneColumn = last[0]?.length === 1;
+  const end = rows.findLastIndex((texts) => isOneColumn || !isRemark(texts)) + 1;
+  const row = rows[end - 1] ?? [];
+  const below = end > 0 ? rows.slice(end).flat() : [];
+  const hasTotal = row.length > 1 && row.some(isTotal) && row.some(isValue);
+  return {
+    hasTotal,
+    notes: [
+      hasTotal && `The last row looks like a total, and is read as a row: ${shown(row)}.`,
+      below.length > 0 &&
+        `What looks like notes at the end is read as ${count(below.length, 'row')}: ${shown(below)}.`,
+    ].filter((note) => note !== false),
+  };
+}
+
+/** Whether a row has nothing but a text of several words, such as where a table comes from. */
+function isRemark([text, ...others]: string[]): boolean {
+  return others.length === 0 && isWord(text!) && /\S[\s:]/.test(text!);
 }
 
 /** Whether no cell of a row is a value. What names as well as values are is a name only if it differs from the cells below. */

@@ -16,6 +16,7 @@ import {
   MAX_COLUMNS,
 } from './table.js';
 import type { DelimitedTable, WrittenTable } from './table-source.js';
+import { totalsNote, totalsOf } from './total-rows.js';
 
 /** Columns from which the engine needs more memory to read them at once. */
 const MANY_COLUMNS = 400;
@@ -48,8 +49,9 @@ export async function typedTable(engine: TableEngine, name: string, notes: strin
     type: typeInWords(type as string),
   }));
   const [rows] = await engine.row(`select count(*) from ${identifier(name)}`);
-  const facts = { rows: Number(rows), columns, hasHeader: undefined, text: undefined, notes };
-  return new EngineTable(engine, name, facts);
+  const totals = await totalsOf(engine, identifier(name), columns, Number(rows));
+  const facts = { rows: Number(rows), columns, hasHeader: undefined, text: undefined };
+  return new EngineTable(engine, name, { ...facts, notes: [...notes, ...totalsNote(totals, false)] });
 }
 
 async function importDelimited(
@@ -82,16 +84,20 @@ async function importDelimited(
 
   const { delimiter, encoding } = table;
   const markers = types.reduce((sum, type) => sum + type.markers, 0);
+  const columns = names.map((column, index) => ({ name: column, type: types[index]!.label }));
+  const ending = endingOf(last);
+  const totals = await totalsOf(engine, identifier(name), columns, Number(rows));
   return new EngineTable(engine, name, {
     rows: Number(rows),
-    columns: names.map((column, index) => ({ name: column, type: types[index]!.label })),
+    columns,
     hasHeader: beginning && beginning.names !== undefined,
     text: encoding && { delimiter, encoding },
     notes: [
       ...table.notes,
       ...leftOut,
       ...(beginning?.notes ?? []),
-      ...endingOf(last),
+      ...ending.notes,
+      ...totalsNote(totals, ending.hasTotal),
       ...markerNote(markers),
     ],
   });

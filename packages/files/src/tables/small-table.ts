@@ -16,6 +16,7 @@ import {
   markerNote,
 } from './table.js';
 import type { Column, ColumnFigures, Table } from './table.js';
+import { totalsIn, totalsNote } from './total-rows.js';
 
 /** White space around a cell: what the engine takes for it. */
 const AROUND = /^\p{Zs}+|(?<!\p{Zs})\p{Zs}+$/gu;
@@ -37,12 +38,15 @@ export class SmallTable implements Table {
     isHeader: boolean | undefined,
     notes: string[],
     readonly text: Table['text'],
+    isTotalTold: boolean,
   ) {
     this.rows = cells.length;
     this.hasHeader = isHeader;
     this.#types = names.map((_, index) => columnType(cells.map((row) => row[index]!.replace(AROUND, ''))));
     this.columns = names.map((name, index) => ({ name, type: this.#types[index]!.label }));
-    this.notes = [...notes, ...markerNote(this.#types.reduce((sum, { markers }) => sum + markers, 0))];
+    const totals = totalsIn(cells, this.columns, (row, at) => valueOf(row[at]!, this.#types[at]!));
+    const markers = this.#types.reduce((sum, type) => sum + type.markers, 0);
+    this.notes = [...notes, ...totalsNote(totals, isTotalTold), ...markerNote(markers)];
   }
 
   /**
@@ -63,12 +67,14 @@ export class SmallTable implements Table {
     const whole = rows.map((row) => Array.from({ length: width }, (_, index) => row[index] ?? ''));
     const beginning = names ? undefined : beginningOf(whole.slice(0, FIRST_ROWS));
     const cells = whole.slice(beginning?.skipped);
+    const ending = endingOf(cells.slice(-LAST_ROWS));
     return new SmallTable(
       cells,
       columnNames(names ?? beginning?.names ?? [], width),
       beginning && beginning.names !== undefined,
-      [...notes, ...(beginning?.notes ?? []), ...endingOf(cells.slice(-LAST_ROWS))],
+      [...notes, ...(beginning?.notes ?? []), ...ending.notes],
       text,
+      ending.hasTotal,
     );
   }
 

@@ -94,6 +94,38 @@ describe('A table', () => {
     expect(await ask('name,amount\nada,20\ngrace,40\n')).not.toContain('looks like');
   });
 
+  it.each([
+    [
+      'region,amount\nA,1\nTotal A,1\nB,4\nNord Ergebnis,4\nGrand total,5\n',
+      'is read as 2 more rows: `Total A`, `Nord Ergebnis`.',
+    ],
+    ['region,amount\nSumme,7\nA,3\nB,4\n', 'What looks like a total is read as 1 row: `Summe`.'],
+    ['region,amount\nA,3\n小計,3\nB,4\n', 'What looks like a total is read as 1 row: `小計`.'],
+    ['region,amount\nA,3\nTotal,3\n,\nSource: a ministry,\n', 'The last row looks like a total'],
+    [
+      'region,city,amount\nA,B,3\n\nSource: a ministry\nPreliminary figures\n',
+      'What looks like notes at the end is read as 2 rows: `Source: a ministry`, `Preliminary figures`.',
+    ],
+  ])('%j says with its sum what is read as a row', async (content, said) => {
+    for (const name of ['small.csv', 'large.csv']) {
+      const filler = name === 'large.csv' ? `${'x'.repeat(70_000)},\n` : '';
+      const file = filePart(name, content.replace('\n', `\n${filler}`));
+      expect(await answerOf(handler, [file])).toContain(said);
+      expect(await answerOf(handler, [file, `select sum(amount) from ${name.slice(0, 5)}`])).toContain(said);
+    }
+  });
+
+  it('of JSON says which of its rows looks like a total', async () => {
+    const rows = [
+      { region: 'A', n: 3 },
+      { region: 'Total', n: 3 },
+    ];
+    const file = filePart('a.json', JSON.stringify(rows));
+    expect(await answerOf(handler, [file, 'select sum(n) from a'])).toContain(
+      'About `a`: What looks like a total is read as 1 row: `Total`.',
+    );
+  });
+
   it('takes a row with money for data', async () => {
     expect(await ask('Ann,$5\nBob,$6\n')).toContain(
       '2 rows of 2 columns, separated by commas; no line of column names.',

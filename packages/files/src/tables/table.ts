@@ -45,8 +45,8 @@ export interface ColumnFigures {
 export const FREQUENT = 3;
 /** Rows that decide which one names the columns. */
 export const FIRST_ROWS = 50;
-/** Rows of which the last one with cells may be a total. */
-export const LAST_ROWS = 5;
+/** Rows at the end of which some may be a total and notes. */
+export const LAST_ROWS = 10;
 /** Bytes of a row. The engine reads with sixteen times as much memory. */
 export const LONGEST_ROW = 1024 * 1024;
 /** Columns of a table: the engine keeps some of each in memory. */
