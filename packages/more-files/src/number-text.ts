@@ -31,6 +31,8 @@ export function numberText(value: number, form: NumberForm, from1904: boolean): 
   if (isClock && Math.abs(value) < LAST_DAY) return clock(value * 86_400);
   const date = form === 'date' || form === 'time' ? isoDate(value, from1904) : undefined;
   if (date !== undefined) return date;
+  // Digits only would be those of an identifier.
+  if (Math.abs(value) >= 2 ** 63) return value.toExponential();
   const text = Number.isInteger(value) ? String(value) : String(Number(value.toPrecision(15)));
   return typeof form === 'number' && /^\d+$/.test(text) ? text.padStart(form, '0') : text;
 }

@@ -52,7 +52,9 @@ export function shownNumber(value: string, format: NumberFormat | undefined, fro
   const isClock = format === 'duration' || (format === 'time' && number < FIRST_YEAR);
   if (isClock && Math.abs(number) < LAST_DAY) return clock(number * 86_400);
   const date = format === 'date' || format === 'time' ? toIsoDate(number, from1904) : undefined;
-  return date ?? (/^[+-]?\d+$/.test(value) ? value : String(Number(number.toPrecision(15))));
+  if (date !== undefined || /^[+-]?\d+$/.test(value)) return date ?? value;
+  const shown = Number(number.toPrecision(15));
+  return Math.abs(shown) >= 1e15 ? shown.toExponential() : String(shown);
 }
 
 /** Seconds as `30:05:00` or `-00:00:01.5`. */

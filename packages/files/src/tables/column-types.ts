@@ -1,3 +1,4 @@
+import { code, count } from '../markdown.js';
 import type { JsonValue } from './engine.js';
 import { isLeftToEngine, READINGS } from './readings.js';
 import type { Reading } from './reading.js';
@@ -9,6 +10,8 @@ const MARKERS_IN_SQL = `[${[...MARKERS].map((marker) => `'${marker}'`).join(', '
 /** Rows that show which types are worth a look at all rows, and characters of a cell: a longer one is a text. */
 const SAMPLE = 1000;
 const LONGEST = 100;
+/** Columns that a sentence names. */
+const NAMED = 5;
 
 /** The type of a column. */
 export interface ColumnType {
@@ -64,6 +67,23 @@ export function valueOf(column: string, { reading }: ColumnType): string {
   return reading
     ? `case when ${v} <> '' and not ${isMarked(v)} then ${reading.value(v)} end`
     : `case when ${v} <> '' then ${column} end`;
+}
+
+/** Sentences about how columns were read. */
+export function notesOfTypes(names: string[], types: ColumnType[]): string[] {
+  const columns = new Map<string, string[]>();
+  for (const [at, { reading }] of types.entries()) {
+    if (reading?.note !== undefined)
+      columns.set(reading.note, [...(columns.get(reading.note) ?? []), code(names[at]!, 60)]);
+  }
+  const notes = [...columns].map(([note, read]) => {
+    const more = read.length > NAMED ? ' …' : '';
+    return `In ${read.slice(0, NAMED).join(', ')}${more}, ${note}.`;
+  });
+  const markers = types.reduce((sum, type) => sum + type.markers, 0);
+  if (markers > 0)
+    notes.push(`${count(markers, 'cell')} such as \`NA\` in columns of numbers or dates read as missing.`);
+  return notes;
 }
 
 /** A column whose type is not known yet. */

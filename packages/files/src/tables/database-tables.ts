@@ -99,5 +99,7 @@ type SqliteValue = string | number | bigint | Uint8Array | ArrayBuffer | null;
 function textOf(value: SqliteValue): string | null {
   if (value === null) return null;
   if (value instanceof Uint8Array || value instanceof ArrayBuffer) return `(${value.byteLength} bytes)`;
+  // It is a double: its digits say that it is no identifier.
+  if (typeof value === 'number' && Math.abs(value) >= 1e15) return value.toExponential();
   return String(value);
 }

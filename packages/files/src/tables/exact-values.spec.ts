@@ -57,6 +57,27 @@ describe('The values of tables', () => {
     expect(await ask('from t as csv', csv)).toContain(`\`${first}\``);
   });
 
+  it('have all of twenty decimals, and say where they have less', async () => {
+    expect(await row('select sum(x) from t', 'x,n\n0.12345678901234567891,a\n1.5,b\n')).toEqual([
+      '`1.62345678901234567891`',
+    ]);
+    expect(await types('x,n\n0.30000000000000004,a\n12.345678901234567,b\n')).toEqual(['number', 'text']);
+    expect(await ask('select max(x) from t', 'x,n\n0.1234567890123456789012345,a\n0.5,b\n')).toMatch(
+      /^About `t`: In `x`, numbers are rounded to 17 digits: the file has more\./,
+    );
+  });
+
+  it('of JSON have the digits that a double loses', async () => {
+    const json = '[{"n":9007199254740993.01,"o":{"p":1.5}},{"n":1.5,"o":null}]';
+    const answer = await ask('select sum(n) from t', json, 't.json');
+    expect(answer).toContain('| `9007199254740994.51` |');
+    expect(answer).toContain('Numbers in objects and lists are rounded to 17 digits; some have more.');
+    expect(await ask('select sum(n) from t', '[{"n":NaN},{"n":1.5}]', 't.json')).toBe(
+      'About `t`: 1 cell such as `NA` in columns of numbers or dates read as missing.\n\n' +
+        '| `sum(n)` |\n| --- |\n| 1.5 |\n\n(1 row.)',
+    );
+  });
+
   it('are texts where a column has long integers beside other numbers', async () => {
     const csv = 'a\n1234567890123456789\n1.5\n';
     expect(await types(csv)).toEqual(['text']);

@@ -55,7 +55,7 @@ export async function exportResult(
 ): Promise<{ file: WrittenFile; text: string }> {
   await checkTexts(engine, hidden);
   const { mimeType, options } = FORMS[form];
-  const rowsOf = form === 'parquet' ? await withoutHugeIntegers(engine) : `from ${identifier(RESULT)}`;
+  const rowsOf = await rowsFor(engine, form);
   await withinSize(engine, path, `copy (${rowsOf}) to ${literal(path)} (${options}, use_tmp_file false)`);
   const first = await engine.select(`from ${identifier(RESULT)}`, SHOWN_ROWS);
   const [rows] = await engine.row(`select count(*) from ${identifier(RESULT)}`);
@@ -99,14 +99,19 @@ async function checkTexts(engine: TableEngine, hidden: string): Promise<void> {
     throw new UnreadableFile('What the engine says about itself is no file: ask without `as`.');
 }
 
-/** The rows of the result. Parquet has no integers of 128 bits, such as sums are: the engine would write doubles. */
-async function withoutHugeIntegers(engine: TableEngine): Promise<string> {
+/**
+ * The rows of the result as a form can have them. Parquet has no integers of 128 bits, such as sums are: the engine would write
+ * doubles. In CSV, lists and objects are JSON: the engine would write texts without quotes.
+ */
+async function rowsFor(engine: TableEngine, form: FileForm): Promise<string> {
   const { rows } = await engine.select(`describe ${identifier(RESULT)}`, Infinity);
-  const exact = rows
-    .filter(([, type]) => type === 'HUGEINT')
-    .map(([column]) => identifier(column as string))
-    .map((column) => `cast(${column} as decimal(38, 0)) as ${column}`);
-  const replaced = exact.length > 0 ? ` replace (${exact.join(', ')})` : '';
+  const changed = rows.flatMap(([name, type]) => {
+    const column = identifier(name as string);
+    if (form === 'parquet' && type === 'HUGEINT') return [`cast(${column} as decimal(38, 0)) as ${column}`];
+    const isNested = /^(STRUCT|MAP|UNION)|\]$/.test(type as string);
+    return form === 'csv' && isNested ? [`to_json(${column}) as ${column}`] : [];
+  });
+  const replaced = changed.length > 0 ? ` replace (${changed.join(', ')})` : '';
   return `select *${replaced} from ${identifier(RESULT)}`;
 }
 

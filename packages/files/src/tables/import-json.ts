@@ -1,15 +1,10 @@
 import { code } from '../markdown.js';
 import { identifier, literal } from './engine.js';
+import { columnsOf, columnsWith, keepDigits } from './json-digits.js';
+import type { TypedColumn } from './json-digits.js';
 import type { TableEngine } from './engine.js';
 import { showNumber } from './result-forms.js';
 import { checkWidth, columnNames, LONGEST_ROW } from './table.js';
-
-/** A column as it is read from a table of the engine. */
-interface TypedColumn {
-  name: string;
-  value: string;
-  type: string;
-}
 
 const BOX = ['min_x', 'min_y', 'max_x', 'max_y'];
 /** The first two numbers of each position of a geometry: only in those does a number follow a bracket. */
@@ -24,7 +19,7 @@ export async function importJson(engine: TableEngine, name: string, path: string
     `create table ${source} as from read_json(${literal(path)}, dateformat = '%Y-%m-%d', ` +
       `sample_size = -1, field_appearance_threshold = 0, maximum_object_size = ${LONGEST_ROW})`,
   );
-  await keepDigits(engine, source, path);
+  const digits = await keepDigits(engine, source, path);
   const columns = await columnsOf(engine, `from ${source}`);
   const isGeo = await hasFeatures(engine, source, columns);
   const isTopology = await hasArcs(engine, source, columns);
@@ -45,56 +40,11 @@ export async function importJson(engine: TableEngine, name: string, path: string
   const json = read.filter(({ type }) => type === 'JSON');
   const mixed = await columnsWith(engine, source, json, (value) => `count(${value}) > 0`);
   return [
+    ...digits,
     ...(isGeo ? await boxNote(engine, name, names.slice(-BOX.length - 1, -1)) : []),
     ...(isTopology ? ['TopoJSON: the properties of its geometries are columns, without their arcs.'] : []),
     ...(mixed.length === 0 ? [] : [`Values of several types, read as texts: ${named(mixed)}.`]),
   ];
-}
-
-/** Makes columns texts that have integers of more digits than a `DOUBLE` keeps: those are the names of things. */
-async function keepDigits(engine: TableEngine, source: string, path: string): Promise<void> {
-  const numbers = (await columnsOf(engine, `from ${source}`)).filter(({ type }) => type === 'DOUBLE');
-  const large = await columnsWith(engine, source, numbers, (value) => `max(abs(${value})) >= 1e15`);
-  if (large.length === 0) return;
-  const texts = 'source."(digits)"';
-  const types = large.map(({ value }) => `${value}: 'VARCHAR'`).join(', ');
-  await engine.run(
-    `create table ${texts} as from read_json(${literal(path)}, columns = {${types}}, maximum_object_size = ${LONGEST_ROW})`,
-  );
-  const long = await columnsWith(engine, texts, large, (value) => {
-    return `bool_or(regexp_full_match(${value}, '-?[0-9]{16,}'))`;
-  });
-  if (long.length > 0) {
-    const values = long.map(({ value }) => `digits.${value} as ${value}`).join(', ');
-    await engine.run(
-      `create or replace table ${source} as select doubles.* replace (${values}) ` +
-        `from ${source} doubles positional join ${texts} digits`,
-    );
-  }
-  await engine.run(`drop table ${texts}`);
-}
-
-/** The columns of which a condition is true. */
-async function columnsWith(
-  engine: TableEngine,
-  source: string,
-  columns: TypedColumn[],
-  condition: (value: string) => string,
-): Promise<TypedColumn[]> {
-  if (columns.length === 0) return [];
-  const are = await engine.row(
-    `select ${columns.map(({ value }) => condition(value)).join(', ')} from ${source}`,
-  );
-  return columns.filter((_column, index) => are[index] === true);
-}
-
-async function columnsOf(engine: TableEngine, query: string): Promise<TypedColumn[]> {
-  const { rows } = await engine.select(`describe ${query}`, Infinity);
-  return rows.map(([name, type]) => ({
-    name: name as string,
-    value: identifier(name as string),
-    type: type as string,
-  }));
 }
 
 /** The engine takes this type for integers of both signs, too. Those of more than 64 bits become texts: Parquet would lose digits. */

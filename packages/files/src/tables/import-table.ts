@@ -1,20 +1,12 @@
 import { count } from '../markdown.js';
-import { columnTypes, valueOf } from './column-types.js';
+import { columnTypes, notesOfTypes, valueOf } from './column-types.js';
 import { NULL } from './dialect.js';
 import { EngineTable } from './engine-table.js';
 import { identifier, literal } from './engine.js';
 import type { TableEngine } from './engine.js';
 import { beginningOf, endingOf } from './header.js';
 import { importJson } from './import-json.js';
-import {
-  checkWidth,
-  columnNames,
-  FIRST_ROWS,
-  LAST_ROWS,
-  LONGEST_ROW,
-  markerNote,
-  MAX_COLUMNS,
-} from './table.js';
+import { checkWidth, columnNames, FIRST_ROWS, LAST_ROWS, LONGEST_ROW, MAX_COLUMNS } from './table.js';
 import type { DelimitedTable, WrittenTable } from './table-source.js';
 import { totalsNote, totalsOf } from './total-rows.js';
 
@@ -83,7 +75,6 @@ async function importDelimited(
   await engine.run(`create view ${identifier(name)} as select ${values.join(', ')} from ${from}`);
 
   const { delimiter, encoding } = table;
-  const markers = types.reduce((sum, type) => sum + type.markers, 0);
   const columns = names.map((column, index) => ({ name: column, type: types[index]!.label }));
   const ending = endingOf(last);
   const totals = await totalsOf(engine, identifier(name), columns, Number(rows));
@@ -98,7 +89,7 @@ async function importDelimited(
       ...(beginning?.notes ?? []),
       ...ending.notes,
       ...totalsNote(totals, ending.hasTotal),
-      ...markerNote(markers),
+      ...notesOfTypes(names, types),
     ],
   });
 }

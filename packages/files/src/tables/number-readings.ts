@@ -43,12 +43,18 @@ const FORMS: NumberForm[] = [
 
 /** Of a telephone: its plus sign is a part of it. */
 const CALL = /\+\d{7,}/;
-/** Numbers of which a double could lose digits, and those of telephones. */
-const NO_DOUBLE = new RegExp(String.raw`[+-]?(?:\d{16,}|\d{14,}\.\d+)|${CALL.source}`);
+/** Numbers of which a double could lose digits before the point, and those of telephones. */
+const LONG = new RegExp(String.raw`[+-]?(?:\d{16,}|\d{14,}\.\d+)|${CALL.source}`);
+/** Those with more than the 17 digits that a double can have. */
+const LONG_FRACTIONS = Array.from({ length: 13 }, (_, more) => `[1-9]\\d{${more}}\\.\\d{${17 - more},}`).join(
+  '|',
+);
+const NO_DOUBLE = new RegExp(
+  String.raw`${LONG.source}|[+-]?(?:0?\.0*[1-9]\d{17,}|${LONG_FRACTIONS})(?:[eE].*)?`,
+);
 const IS_CALL = whole(CALL);
-const IS_NO_DOUBLE = whole(NO_DOUBLE);
 /** Digits after the point of an exact number: those of money, and the most. */
-const EXACT_DIGITS = [2, 9];
+const EXACT_DIGITS = [2, 9, 20];
 
 /** How numbers are read. Those of which a double could lose digits are exact; longer ones are none. */
 export const NUMBERS: Reading[] = [
@@ -59,7 +65,11 @@ export const NUMBERS: Reading[] = [
     value: (v) => `try_cast(${v} as bigint)`,
     read: reader(INTEGER, ([v]) => (isBigint(v) && !IS_CALL.test(v) ? Number(v) : undefined)),
   },
-  ...FORMS.flatMap((each) => [asDouble(each), ...EXACT_DIGITS.map((digits) => exact(each, digits))]),
+  ...FORMS.flatMap((each) => [
+    asDouble(each, NO_DOUBLE),
+    ...EXACT_DIGITS.map((digits) => exact(each, digits)),
+    { ...asDouble(each, LONG), note: 'numbers are rounded to 17 digits: the file has more' },
+  ]),
 ];
 
 const IS_WRITTEN = whole(new RegExp(FORMS.map(({ pattern }) => pattern.source).join('|'), 'u'));
@@ -84,16 +94,18 @@ function moneyIn(currency: string): NumberForm[] {
   ];
 }
 
-function asDouble({ label, pattern, replaced }: NumberForm): Reading {
+/** @param left what is not read so */
+function asDouble({ label, pattern, replaced }: NumberForm, left: RegExp): Reading {
+  const isLeft = whole(left);
   const value = (v: string) => `try_cast(${inSql(v, replaced)} as double)`;
   return {
     label,
     test: (v) =>
-      `(${matches(v, pattern)} and isfinite(${value(v)}) and not ${matches(inSql(v, replaced), NO_DOUBLE)})`,
+      `(${matches(v, pattern)} and isfinite(${value(v)}) and not ${matches(inSql(v, replaced), left)})`,
     value,
     read: reader(pattern, ([v]) => {
       const text = asText(v, replaced);
-      return Number.isFinite(Number(text)) && !IS_NO_DOUBLE.test(text) ? Number(text) : undefined;
+      return Number.isFinite(Number(text)) && !isLeft.test(text) ? Number(text) : undefined;
     }),
   };
 }

@@ -11,6 +11,8 @@ export interface Reading {
   read: (v: string) => JsonValue | undefined;
   /** Another way to read the same cells. Where all cells of a column allow both, neither is certain. */
   rival?: Reading;
+  /** What has to be said about a column that is read so, as the end of a sentence. */
+  note?: string;
 }
 
 /** Whether a text matches a pattern as a whole, in SQL. */

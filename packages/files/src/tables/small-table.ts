@@ -1,4 +1,4 @@
-import { columnType, isMarker } from './column-types.js';
+import { columnType, isMarker, notesOfTypes } from './column-types.js';
 import type { ColumnType } from './column-types.js';
 import type { JsonValue } from './engine.js';
 import { beginningOf, endingOf } from './header.js';
@@ -13,7 +13,6 @@ import {
   isNumber,
   isTime,
   LAST_ROWS,
-  markerNote,
 } from './table.js';
 import type { Column, ColumnFigures, Table } from './table.js';
 import { totalsIn, totalsNote } from './total-rows.js';
@@ -45,8 +44,7 @@ export class SmallTable implements Table {
     this.#types = names.map((_, index) => columnType(cells.map((row) => row[index]!.replace(AROUND, ''))));
     this.columns = names.map((name, index) => ({ name, type: this.#types[index]!.label }));
     const totals = totalsIn(cells, this.columns, (row, at) => valueOf(row[at]!, this.#types[at]!));
-    const markers = this.#types.reduce((sum, type) => sum + type.markers, 0);
-    this.notes = [...notes, ...totalsNote(totals, isTotalTold), ...markerNote(markers)];
+    this.notes = [...notes, ...totalsNote(totals, isTotalTold), ...notesOfTypes(names, this.#types)];
   }
 
   /**

@@ -76,12 +76,6 @@ export function columnNames(row: string[], width: number): string[] {
   });
 }
 
-/** A sentence about cells that stand for a missing value; none if there are none. */
-export function markerNote(markers: number): string[] {
-  if (markers === 0) return [];
-  return [`${count(markers, 'cell')} such as \`NA\` in columns of numbers or dates read as missing.`];
-}
-
 /** What an answer that depends on tables says first about how they were read: its end may be cut for a model. */
 export function notesOf(tables: { name: string; notes: string[] }[]): string {
   const read = tables.filter(({ notes }) => notes.length > 0);
