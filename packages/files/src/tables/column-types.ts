@@ -5,7 +5,10 @@ import type { Reading } from './reading.js';
 import { COLUMNS_AT_ONCE } from './table.js';
 
 /** What stands for a missing value in a column of numbers, dates or similar. In a column of texts it is a text: `NA` is Namibia. */
-const MARKERS = new Set(['na', 'n/a', '#n/a', 'null', 'nan', 'none', '-']);
+const MARKERS = new Set([
+  ...['na', 'n/a', '#n/a', 'n.a.', 'n.a', '#n/v', 'k.a.', 'null', 'nan', 'none', 'n.d.'],
+  ...['-', '–', '—', '..', '...'],
+]);
 const MARKERS_IN_SQL = `[${[...MARKERS].map((marker) => `'${marker}'`).join(', ')}]`;
 /** Rows that show which types are worth a look at all rows, and characters of a cell: a longer one is a text. */
 const SAMPLE = 1000;
@@ -69,11 +72,11 @@ export function valueOf(column: string, { reading }: ColumnType): string {
     : `case when ${v} <> '' then ${column} end`;
 }
 
-/** Sentences about how columns were read. */
-export function notesOfTypes(names: string[], types: ColumnType[]): string[] {
+/** Sentences about how columns were read. @param delimiter of the text that they are from */
+export function notesOfTypes(names: string[], types: ColumnType[], delimiter?: string): string[] {
   const columns = new Map<string, string[]>();
   for (const [at, { reading }] of types.entries()) {
-    if (reading?.note !== undefined)
+    if (reading?.note !== undefined && (reading.noteAt ?? delimiter) === delimiter)
       columns.set(reading.note, [...(columns.get(reading.note) ?? []), code(names[at]!, 60)]);
   }
   const notes = [...columns].map(([note, read]) => {

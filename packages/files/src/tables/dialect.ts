@@ -1,3 +1,6 @@
+import { beginningOf } from './header.js';
+import { FIRST_ROWS } from './table.js';
+
 /** How the cells of delimited text are separated, and where its table begins. */
 export interface Dialect {
   delimiter: string;
@@ -37,13 +40,17 @@ export function dialectOf(original: string, preferred: string): Dialect {
   const sample =
     quote === "'" ? unescaped.replace(/['"]/g, (each) => (each === quote ? '"' : quote)) : unescaped;
   const stated = /^sep=([^\n])\n/i.exec(sample)?.[1];
-  const comments = stated === undefined ? commentLines(sample) : 0;
+  let comments = stated === undefined ? commentLines(sample) : 0;
   let skipped = stated === undefined ? comments : 1;
   const table = withoutLines(sample, skipped);
   const delimiter = stated ?? bestDelimiter(table, preferred);
   const title = stated === undefined ? titleLines(table, delimiter) : 0;
   skipped += title;
   const rows = splitRows(withoutLines(table, title), delimiter, ROWS);
+  if (isHeader(sample, comments, delimiter, rows)) {
+    comments -= 1;
+    skipped -= 1;
+  }
   const width = rows.reduce((widest, row) => Math.max(widest, row.length), 1);
   const quotes = [
     quote === "'" && "Cells are quoted with `'`.",
@@ -158,7 +165,17 @@ function regularity(rows: string[][]): number {
   return width < 2 ? 0 : frequency / rows.length + Math.min(width, 1000) / 1e6;
 }
 
-/** Lines at the beginning that are empty or begin with `#`, unless the line after them shows that `#` names a column. */
+/** Whether the last comment before rows without names has as many cells as they: `#` is a part of a name then. */
+function isHeader(sample: string, comments: number, delimiter: string, rows: string[][]): boolean {
+  const [row = []] = comments > 0 ? splitRows(withoutLines(sample, comments - 1), delimiter, 1) : [];
+  return (
+    row.length > 1 &&
+    row.length === rows[0]?.length &&
+    beginningOf(rows.slice(0, FIRST_ROWS)).names === undefined
+  );
+}
+
+/** Lines at the beginning that are empty or begin with `#`. */
 function commentLines(text: string): number {
   const lines = text.split('\n', PREAMBLE);
   const count = lines.findIndex((line) => !/^\s*(#|$)/.test(line));

@@ -1,4 +1,5 @@
 import { code, count } from '../markdown.js';
+import { isMarker } from './column-types.js';
 import { isWrittenAsNumber } from './number-readings.js';
 import { isTotal } from './total-rows.js';
 
@@ -11,7 +12,6 @@ const NAMING = [
   /^(true|false|yes|no)$/i,
   /^[+-]?(\d[\d.,]*|[.,]\d+)\s*%$/,
 ];
-const MISSING = /^(na|n\/a|#n\/a|null|nan|none|-)$/i;
 /** Cells of a row that a sentence shows. */
 const SHOWN = 3;
 
@@ -40,22 +40,36 @@ export function beginningOf(first: string[][]): Beginning {
   }
   const rows = first.map((row) => row.map((cell) => cell.trim()));
   const filled = rows.map((row) => row.filter((cell) => cell !== '').length);
-  const isSparse = filled[0]! * 2 <= columnsOf(rows);
+  const width = columnsOf(rows);
+  const isSparse = filled[0]! * 2 <= width;
+  const isSecond = !isSparse && filled[0]! < width && filled[1] === width;
   const candidates = [...rows.keys()].filter(
     (at) => filled.slice(0, at).every((cells) => cells < filled[at]!) && areNames(rows, at),
   );
   const overValues = candidates.filter(
-    (at) => (at !== 1 || isSparse) && hasValuesBelow(rows, at, (cell) => isWord(cell) || isNaming(cell)),
+    (at) =>
+      (at !== 1 || isSparse || isSecond) &&
+      hasValuesBelow(rows, at, (cell) => isWord(cell) || isNaming(cell)),
   );
   const sure = overValues.findLast((at) => filled[at - 1] === 0) ?? overValues[0];
   const guess = candidates.find((at) => at > 0 && isUnderTitle(rows, filled, at));
   const at = sure ?? guess ?? candidates.find((each) => each === 0);
-  if (at === undefined) return { names: undefined, skipped: 0, notes: [] };
+  if (at === undefined) return { names: undefined, skipped: 0, notes: mayBeNames(rows) };
   const notes = [...rowsBefore(rows.slice(0, at)), ...secondNames(rows, at)];
   const isDoubtful = (cell: string) => isValue(cell) && (sure === undefined || !isNaming(cell));
-  if ((at === guess && at !== sure) || (rows[at]!.some(isDoubtful) && !(sure === 0 && isNumbered(rows[0]!))))
+  const isGuess = (at === guess && at !== sure) || (at === 1 && isSecond);
+  if (isGuess || (rows[at]!.some(isDoubtful) && !(sure === 0 && isNumbered(rows[0]!))))
     notes.push('Which row names the columns is not certain.');
   return { names: first[at], skipped: at + 1, notes };
+}
+
+/** A sentence about the first row of a table without names if it has words that no other row has. */
+function mayBeNames(rows: string[][]): string[] {
+  const [first = [], ...others] = rows;
+  const isName = (cell: string, column: number) =>
+    isWord(cell) && others.every((row) => row[column] !== cell);
+  const mayBe = others.length > 0 && first.some(isName) && first.every((cell) => cell !== '');
+  return mayBe ? ['The first row is read as values; it may name the columns.'] : [];
 }
 
 /** What the last rows of a table are, if they are not only rows. */
@@ -93,7 +107,8 @@ function areNames(rows: string[][], at: number): boolean {
   const texts = textsOf(row);
   if (texts.length * 2 <= columnsOf(rows.slice(at)) && !isNumbered(row)) return false;
   const areDifferent = new Set(texts).size === texts.length;
-  const mayBeNumbers = at === 0 && (isNumbered(row) || hasValuesBelow(rows, at, isWord));
+  const mayBeNumbers =
+    at === 0 && ((isNumbered(row) && !isNumbered(rows[1] ?? [])) || hasValuesBelow(rows, at, isWord));
   return row.every((cell, column) => {
     if (!isValue(cell)) return true;
     const below = cellsBelow(rows, at, column);
@@ -104,12 +119,12 @@ function areNames(rows: string[][], at: number): boolean {
   });
 }
 
-/** Whether the cells are counted, as in tables without names that a program has written: `id, 0, 1, 2`. */
+/** Whether the cells are counted from 0 or 1, as programs name columns: `id, 0, 1, 2`. */
 function isNumbered([first = '', ...others]: string[]): boolean {
   return (
     !isValue(first) &&
     others.length > (first === '' ? 0 : 2) &&
-    others.every((cell, index) => cell === String(index))
+    [0, 1].some((from) => others.every((cell, index) => cell === String(index + from)))
   );
 }
 
@@ -170,7 +185,7 @@ function columnsOf(rows: string[][]): number {
 }
 
 function isWord(cell: string): boolean {
-  return cell !== '' && !isValue(cell) && !MISSING.test(cell);
+  return cell !== '' && !isValue(cell) && !isMarker(cell);
 }
 
 function isValue(cell: string): boolean {

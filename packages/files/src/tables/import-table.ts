@@ -89,7 +89,7 @@ async function importDelimited(
       ...(beginning?.notes ?? []),
       ...ending.notes,
       ...totalsNote(totals, ending.hasTotal),
-      ...notesOfTypes(names, types),
+      ...notesOfTypes(names, types, encoding && delimiter),
     ],
   });
 }

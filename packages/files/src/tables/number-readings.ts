@@ -20,7 +20,9 @@ const TO_POINT: NumberForm['replaced'] = [
   ['.', ''],
   [',', '.'],
 ];
-const CURRENCIES = ['$', '€', '£', '¥'];
+const CURRENCIES = ['$', '€', '£', '¥', '₹', 'kr', 'zł', 'CHF', 'EUR', 'USD', 'GBP'];
+const MONEY = GROUPED.replace('(?:,', "(?:[,'’\\p{Zs}]");
+const MONEY_COMMA = COMMA.replace(String.raw`(?:\.`, String.raw`(?:[.'’\p{Zs}]`);
 
 const FORMS: NumberForm[] = [
   form('number', `[+-]?${PLAIN}(?:[eE][+-]?\\d+)?`, []),
@@ -33,13 +35,17 @@ const FORMS: NumberForm[] = [
   ]),
   form('number (percent)', `[+-]?${GROUPED}\\p{Zs}?%`, [['%', ''], ...SPACES, [',', '']]),
   form('number (percent, decimal comma)', `[+-]?${COMMA}\\p{Zs}?%`, [['%', ''], ...SPACES, ...TO_POINT]),
+  form('number (− if negative)', `[−+]?${GROUPED}`, [
+    ['−', '-'],
+    [',', ''],
+  ]),
   form('number (brackets if negative)', `\\(${GROUPED}\\)|${GROUPED}`, [
     ['(', '-'],
     [')', ''],
     [',', ''],
   ]),
-  ...CURRENCIES.flatMap(moneyIn),
 ];
+const MONEY_FORMS = CURRENCIES.flatMap(moneyIn);
 
 /** Of a telephone: its plus sign is a part of it. */
 const CALL = /\+\d{7,}/;
@@ -53,8 +59,9 @@ const NO_DOUBLE = new RegExp(
   String.raw`${LONG.source}|[+-]?(?:0?\.0*[1-9]\d{17,}|${LONG_FRACTIONS})(?:[eE].*)?`,
 );
 const IS_CALL = whole(CALL);
-/** Digits after the point of an exact number: those of money, and the most. */
+/** Digits after the point of an exact number: two where they are enough. */
 const EXACT_DIGITS = [2, 9, 20];
+const OF_MONEY = [2, 9];
 
 /** How numbers are read. Those of which a double could lose digits are exact; longer ones are none. */
 export const NUMBERS: Reading[] = [
@@ -65,14 +72,32 @@ export const NUMBERS: Reading[] = [
     value: (v) => `try_cast(${v} as bigint)`,
     read: reader(INTEGER, ([v]) => (isBigint(v) && !IS_CALL.test(v) ? Number(v) : undefined)),
   },
+  {
+    ...asDouble(form('number', String.raw`[+-]?[1-9]\d{0,2}\.\d{3}`, []), NO_DOUBLE),
+    note: 'points are read as decimal points, which is a guess: all are before three digits',
+    noteAt: ';',
+  },
+  {
+    ...asDouble(
+      form('number (comma between thousands)', String.raw`[+-]?(?:0|[1-9]\d{0,2}(?:,\d{3})?)`, [[',', '']]),
+      NO_DOUBLE,
+    ),
+    note: 'commas are read as those between thousands, which is a guess: all are before three digits',
+  },
   ...FORMS.flatMap((each) => [
     asDouble(each, NO_DOUBLE),
     ...EXACT_DIGITS.map((digits) => exact(each, digits)),
     { ...asDouble(each, LONG), note: 'numbers are rounded to 17 digits: the file has more' },
   ]),
+  ...MONEY_FORMS.flatMap((each) => [
+    asDouble(each, NO_DOUBLE),
+    ...OF_MONEY.map((digits) => exact(each, digits)),
+  ]),
 ];
 
-const IS_WRITTEN = whole(new RegExp(FORMS.map(({ pattern }) => pattern.source).join('|'), 'u'));
+const IS_WRITTEN = whole(
+  new RegExp([...FORMS, ...MONEY_FORMS].map(({ pattern }) => pattern.source).join('|'), 'u'),
+);
 
 /** Whether a cell is written as a number in any of the forms. */
 export function isWrittenAsNumber(cell: string): boolean {
@@ -84,13 +109,20 @@ function form(label: string, pattern: string, replaced: NumberForm['replaced']):
 }
 
 function moneyIn(currency: string): NumberForm[] {
-  const sign = `[${currency}]`;
+  const sign = currency.replace('$', '\\$');
   const written = (number: string) =>
     `[+-]?${sign}\\p{Zs}?${number}|${sign}-${number}|\\(${sign}\\p{Zs}?${number}\\)|[+-]?${number}\\p{Zs}?${sign}`;
-  const replaced: NumberForm['replaced'] = [[currency, ''], ...SPACES, ['(', '-'], [')', '']];
+  const replaced: NumberForm['replaced'] = [
+    [currency, ''],
+    ...SPACES,
+    ['(', '-'],
+    [')', ''],
+    ["'", ''],
+    ['’', ''],
+  ];
   return [
-    form(`number (${currency})`, written(GROUPED), [...replaced, [',', '']]),
-    form(`number (${currency}, decimal comma)`, written(COMMA), [...replaced, ...TO_POINT]),
+    form(`number (${currency})`, written(MONEY), [...replaced, [',', '']]),
+    form(`number (${currency}, decimal comma)`, written(MONEY_COMMA), [...replaced, ...TO_POINT]),
   ];
 }
 

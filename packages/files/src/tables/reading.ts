@@ -13,6 +13,8 @@ export interface Reading {
   rival?: Reading;
   /** What has to be said about a column that is read so, as the end of a sentence. */
   note?: string;
+  /** The separator of texts about which it is said; of all tables if absent. */
+  noteAt?: string;
 }
 
 /** Whether a text matches a pattern as a whole, in SQL. */

@@ -44,7 +44,11 @@ export class SmallTable implements Table {
     this.#types = names.map((_, index) => columnType(cells.map((row) => row[index]!.replace(AROUND, ''))));
     this.columns = names.map((name, index) => ({ name, type: this.#types[index]!.label }));
     const totals = totalsIn(cells, this.columns, (row, at) => valueOf(row[at]!, this.#types[at]!));
-    this.notes = [...notes, ...totalsNote(totals, isTotalTold), ...notesOfTypes(names, this.#types)];
+    this.notes = [
+      ...notes,
+      ...totalsNote(totals, isTotalTold),
+      ...notesOfTypes(names, this.#types, text?.delimiter),
+    ];
   }
 
   /**

@@ -115,6 +115,56 @@ describe('A table', () => {
     }
   });
 
+  it.each([
+    ['Region,1,2,3\nA,5,6,7\nB,8,9,9\n', 'sum("1")', '| 13 |', 'Which row names the columns is not certain.'],
+    ['#id,n\n1,2\n3,4\n', 'sum("#id")', '| 4 |', ''],
+    ['# made, today\nid,n\n1,2\n', 'sum(id)', '| 1 |', '1 comment line before the table.'],
+    [
+      'Name,10,20\nA,1,2\nB,3,4\n',
+      'sum(column_2)',
+      '| 14 |',
+      'The first row is read as values; it may name the columns.',
+    ],
+    [
+      'Region,2023,,2024\nRegion,Sales,Cost,Sales\nA,1,2,3\nB,4,5,6\n',
+      'sum("Sales")',
+      '| 5 |',
+      '1 row before the table: `Region`, `2023`, `2024`. Which row names the columns is not certain.',
+    ],
+  ])('%j has names, or says that they are not certain', async (content, figure, value, said) => {
+    const answer = await ask(content, `select ${figure} from a`);
+    expect(answer).toContain(value);
+    expect(answer).toContain(said);
+  });
+
+  it.each([
+    [
+      'a;b\n1,234;x\n5,678;y\n',
+      '| 6912 |',
+      'In `a`, commas are read as those between thousands, which is a guess',
+    ],
+    ['a;b\n1.234;x\n5.678;y\n', '| 6.912 |', 'In `a`, points are read as decimal points, which is a guess'],
+    ["a;b\nCHF 1'234.50;x\nCHF 5.00;y\n", '| 1239.5 |', ''],
+    ['a;b\n1 234,50 €;x\n5,00 €;y\n', '| 1239.5 |', ''],
+    ['a;b\n−5;x\n6.5;y\nn.a.;z\n', '| 1.5 |', '1 cell such as `NA`'],
+  ])('%j has a sum, with what is a guess', async (content, sum, said) => {
+    const answer = await ask(content, 'select sum(a) from a');
+    expect(answer).toContain(sum);
+    expect(answer).toContain(said);
+    if (!said.includes('guess')) expect(answer).not.toContain('guess');
+  });
+
+  it.each([
+    ['2024-03-04T10:00:00+02:00', '2024-03-04 08:00:00', 'In `t`, times with an offset are shown in UTC.'],
+    ['1:05 PM', '13:05:00', ''],
+    ['02-JAN-2024', '2024-01-02', ''],
+    ['2024年1月5日', '2024-01-05', ''],
+  ])('has the time %s', async (time, shown, said) => {
+    const answer = await ask(`t,n\n${time},1\n`, 'select t from a');
+    expect(answer).toContain(`| \`${shown}\` |`);
+    expect(answer.startsWith(said && `About \`a\`: ${said}`)).toBe(true);
+  });
+
   it('of JSON says which of its rows looks like a total', async () => {
     const rows = [
       { region: 'A', n: 3 },

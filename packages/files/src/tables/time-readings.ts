@@ -5,6 +5,7 @@ import type { Reading } from './reading.js';
 const DATE = /(\d{4})-(\d\d)-(\d\d)/;
 const TIME =
   /(\d{4})-(\d\d)-(\d\d)(?:[T ](\d\d):(\d\d)(?::(\d\d)(?:\.(\d+))?(Z|[+-](?:0\d|1[0-4]):?[0-5]\d)?)?)?/;
+const TIME_IN_UTC = new RegExp(TIME.source.replace('[+-](?:0\\d|1[0-4]):?[0-5]\\d', '[+-]00:?00'));
 /** Characters of a date and time that has neither an offset nor parts of a second. */
 const WITHOUT_OFFSET = 19;
 const TIME_OF_DAY = /([01]?\d|2[0-3]):([0-5]\d)(?::([0-5]\d)(?:\.(\d{1,6}))?)?/;
@@ -12,12 +13,16 @@ const TIME_OF_DAY = /([01]?\d|2[0-3]):([0-5]\d)(?::([0-5]\d)(?:\.(\d{1,6}))?)?/;
 const CLOCK = /([01]?\d|2[0-3]):([0-5]\d)(?::([0-5]\d))?(?: ?([AaPp])[Mm])?/;
 const CLOCK_FORMATS = ['%H:%M', '%H:%M:%S', '%I:%M %p', '%I:%M%p', '%I:%M:%S %p', '%I:%M:%S%p'];
 const IS_CLOCK = whole(CLOCK);
+const HALF_DAY = /(?:0?[1-9]|1[0-2]):[0-5]\d(?::[0-5]\d)? ?[AaPp][Mm]/;
+const HALF_DAY_FORMATS = CLOCK_FORMATS.filter((format) => format.includes('%p'));
 
 const MONTHS = [
   ...['January', 'February', 'March', 'April', 'May', 'June'],
   ...['July', 'August', 'September', 'October', 'November', 'December'],
 ];
-const MONTH = MONTHS.flatMap((name) => [name, name.slice(0, 3)]).join('|');
+const MONTH = MONTHS.flatMap((name) => [name, name.slice(0, 3)])
+  .flatMap((name) => [name, name.toUpperCase(), name.toLowerCase()])
+  .join('|');
 
 /** A way to write a day that is not that of ISO 8601. */
 interface DayForm {
@@ -36,6 +41,12 @@ const FORMS: DayForm[] = [
     pattern: /(\d{4})(?:\/(\d\d?)\/|\.(\d\d?)\.)(\d\d?)/,
     order: 'ymd',
     formats: ['%Y/%m/%d', '%Y.%m.%d'],
+  },
+  {
+    suffix: '',
+    pattern: /(\d{4})年(\d\d?)月(\d\d?)日/,
+    order: 'ymd',
+    formats: ['%Y年%m月%d日'],
   },
   {
     suffix: '',
@@ -71,15 +82,8 @@ export const TIMES: Reading[] = [
     value: (v) => `try_cast(${v} as date)`,
     read: reader(DATE, ([, year, month, day]) => dateOf(year!, month!, day!)),
   },
-  {
-    label: 'date and time',
-    test: (v) => `(${matches(v, TIME)} and try_cast(${v} as timestamp) is not null)`,
-    // In UTC. The engine takes several times as long for values that may have an offset.
-    value: (v) =>
-      `case when length(${v}) > ${WITHOUT_OFFSET} then timezone('UTC', try_cast(${v} as timestamptz)) ` +
-      `else try_cast(${v} as timestamp) end`,
-    read: reader(TIME, timeOf),
-  },
+  timesIn(TIME_IN_UTC),
+  { ...timesIn(TIME), note: 'times with an offset are shown in UTC' },
   {
     label: 'time',
     test: (v) => matches(v, TIME_OF_DAY),
@@ -89,12 +93,30 @@ export const TIMES: Reading[] = [
       return `${hour!.padStart(2, '0')}:${minute}:${second}${fraction === '' ? '' : `.${fraction}`}`;
     }),
   },
+  {
+    label: 'time',
+    test: (v) => `(${matches(v, HALF_DAY)} and ${parsedBy(HALF_DAY_FORMATS)(v)} is not null)`,
+    value: (v) => `cast(${parsedBy(HALF_DAY_FORMATS)(v)} as time)`,
+    read: reader(HALF_DAY, ([v]) => clockOf(v)),
+  },
   ...FORMS.flatMap((form) => [dateIn(form), dateAndTimeIn(form)]),
   ...[dateIn, dateAndTimeIn].flatMap((reading) => {
     const monthFirst = reading(MONTH_FIRST);
     return [{ ...reading(DAY_FIRST), rival: monthFirst }, monthFirst];
   }),
 ];
+
+function timesIn(pattern: RegExp): Reading {
+  return {
+    label: 'date and time',
+    test: (v) => `(${matches(v, pattern)} and try_cast(${v} as timestamp) is not null)`,
+    // In UTC. The engine takes several times as long for values that may have an offset.
+    value: (v) =>
+      `case when length(${v}) > ${WITHOUT_OFFSET} then timezone('UTC', try_cast(${v} as timestamptz)) ` +
+      `else try_cast(${v} as timestamp) end`,
+    read: reader(pattern, timeOf),
+  };
+}
 
 function dateIn({ suffix, pattern, order, formats }: DayForm): Reading {
   const parsed = parsedBy(formats);
@@ -131,7 +153,7 @@ function parsedBy(formats: string[]): (v: string) => string {
 function dayOf(match: RegExpExecArray, order: string): string | undefined {
   const parts = match.slice(1).filter((group) => group !== undefined);
   const [year, month, day] = ['y', 'm', 'd'].map((part) => parts[order.indexOf(part)]!);
-  const named = MONTHS.findIndex((name) => name.startsWith(month!));
+  const named = MONTHS.findIndex((name) => name.toLowerCase().startsWith(month!.toLowerCase()));
   return dateOf(year!, named < 0 ? month! : String(named + 1), day!);
 }
 
