@@ -13,6 +13,8 @@ export interface RepeatedCell {
   flaw: string | undefined;
   /** Whether it can be summed. */
   isNumber: boolean;
+  /** Whether its row or column is hidden. */
+  isHidden: boolean;
   /** Rows of a merged cell; otherwise 1. */
   rows: number;
 }
@@ -38,6 +40,10 @@ export class SheetListener implements XmlListener {
   #row: RepeatedRow = { number: 1, repeats: 0, cells: [] };
   #column = 0;
   #columnRepeats = 1;
+  #inHiddenRow = false;
+  /** The columns that are hidden, from 0, and how many are known. */
+  #hiddenColumns: [first: number, end: number][] = [];
+  #columns = 0;
   /** The attributes of the cell that is open. */
   #cell: Record<string, string> = {};
   /** The style that is open, and those of hidden sheets. */
@@ -60,6 +66,8 @@ export class SheetListener implements XmlListener {
   open(name: string, attributes: Record<string, string>): void {
     if (name === 'table') {
       this.#row = { number: 1, repeats: 0, cells: [] };
+      this.#hiddenColumns = [];
+      this.#columns = 0;
       const isHidden = this.#hidden.has(attributes['table:style-name'] ?? '');
       this.events.sheet(attributes['table:name'] ?? '', isHidden);
     }
@@ -70,6 +78,12 @@ export class SheetListener implements XmlListener {
       const number = this.#row.number + this.#row.repeats;
       this.#row = { number, repeats: repeats(attributes['table:number-rows-repeated']), cells: [] };
       this.#column = 0;
+      this.#inHiddenRow = isHidden(attributes);
+    }
+    if (name === 'table-column') {
+      const end = this.#columns + repeats(attributes['table:number-columns-repeated']);
+      if (isHidden(attributes)) this.#hiddenColumns.push([this.#columns, end]);
+      this.#columns = end;
     }
     if (name === 'table-cell' || name === 'covered-table-cell') {
       this.#columnRepeats = repeats(attributes['table:number-columns-repeated']);
@@ -82,7 +96,9 @@ export class SheetListener implements XmlListener {
       if (this.#annotations === 0 && this.#text !== '') this.#text += '\n';
     }
     if (name === 's' || name === 'tab' || name === 'line-break')
-      this.text(name === 'line-break' ? '\n' : ' ');
+      this.text(
+        name === 'line-break' ? '\n' : ' '.repeat(Math.min(this.kept, repeats(attributes['text:c']))),
+      );
   }
 
   text(text: string): void {
@@ -100,7 +116,9 @@ export class SheetListener implements XmlListener {
   #closeCell(): void {
     const type = this.#cell['office:value-type'];
     const formula = this.#cell['table:formula'];
-    const stated = statedValue(this.#cell) ?? (this.#text || (this.#cell['office:string-value'] ?? ''));
+    const stated =
+      (hasZeros(this.#text, this.#cell) ? this.#text : statedValue(this.#cell)) ??
+      (this.#text || (this.#cell['office:string-value'] ?? ''));
     const isError =
       this.#cell['calcext:value-type'] === 'error' || (formula !== undefined && ERROR.test(stated));
     const isComputed = stated !== '' || formula === undefined || type !== undefined;
@@ -112,6 +130,9 @@ export class SheetListener implements XmlListener {
         value,
         flaw: isError ? errorNote(value) : isComputed ? undefined : NOT_COMPUTED,
         isNumber: /^(float|percentage|currency|time)$/.test(type ?? ''),
+        isHidden:
+          this.#inHiddenRow ||
+          this.#hiddenColumns.some(([first, end]) => first <= this.#column && this.#column < end),
         rows: repeats(this.#cell['table:number-rows-spanned']),
       });
     }
@@ -137,6 +158,15 @@ export function cellsOf<T>(row: RepeatedRow, most: number, empty: T): (string | 
 
 function repeats(value: string | undefined): number {
   return value !== undefined && /^[1-9]\d{0,6}$/.test(value) ? Number(value) : 1;
+}
+
+/** Whether the format of a number shows zeros in front of it. */
+function hasZeros(text: string, attributes: Record<string, string>): boolean {
+  return /^0\d+$/.test(text) && Number(text) === Number(attributes['office:value']);
+}
+
+function isHidden(attributes: Record<string, string>): boolean {
+  return ['collapse', 'filter'].includes(attributes['table:visibility'] ?? '');
 }
 
 /** The value that a cell states; undefined if it is its text. */

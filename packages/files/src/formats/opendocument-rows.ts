@@ -1,6 +1,7 @@
 import { cellsOf, SheetListener } from './opendocument-cells.js';
 import type { RepeatedRow } from './opendocument-cells.js';
 import { paced } from './paced.js';
+import { HIDDEN } from './sheet-notes.js';
 import type { SheetNotes } from './sheet-notes.js';
 import type { TextRow } from './text-sheet.js';
 import { readXml } from './xml.js';
@@ -12,10 +13,18 @@ const LAST_ROW = 1_048_576;
 const LAST_COLUMN = 16_384;
 
 /** The names of the sheets of an OpenDocument spreadsheet. */
-export async function sheetNames(zip: ZipArchive, entry: string, most: number): Promise<string[]> {
-  const names: string[] = [];
+export async function sheetNames(
+  zip: ZipArchive,
+  entry: string,
+  most: number,
+): Promise<{ name: string; isHidden: boolean }[]> {
+  const names: { name: string; isHidden: boolean }[] = [];
   const listener = new SheetListener(
-    { sheet: (name) => names.push(name), row: () => undefined, isEnough: () => names.length >= most },
+    {
+      sheet: (name, isHidden) => names.push({ name, isHidden }),
+      row: () => undefined,
+      isEnough: () => names.length >= most,
+    },
     0,
   );
   await readXml(zip.read(entry), listener);
@@ -58,7 +67,8 @@ export async function* rowsOfOpenSheet(
 function* repeated(row: RepeatedRow, zip: ZipArchive, notes: SheetNotes | undefined): Generator<TextRow> {
   const cells = cellsOf(row, LAST_COLUMN, null);
   const length = cells.reduce((sum, cell) => sum + (cell?.length ?? 0) + 1, 0);
-  for (const { column, repeats, flaw } of notes ? row.cells : []) {
+  for (const { column, repeats, flaw, isHidden } of notes ? row.cells : []) {
+    if (isHidden) notes!.add(HIDDEN, repeats * row.repeats);
     if (flaw === undefined) continue;
     notes!.add(flaw, repeats * row.repeats);
     cells.fill(null, column, column + repeats);

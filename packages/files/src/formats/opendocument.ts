@@ -60,8 +60,8 @@ function statedKind(mimeType: string): string {
 export async function openDocumentSheets(zip: ZipArchive, most: number): Promise<TextSheet[] | undefined> {
   if (kindOf(await mimeTypeOf(zip)) !== 'spreadsheet') return undefined;
   const names = await sheetNames(zip, CONTENT, most);
-  return names.map((name, index) => ({
-    name,
+  return names.map((sheet, index) => ({
+    ...sheet,
     tables: [],
     rows: (notes) => rowsOfOpenSheet(zip, CONTENT, index, notes),
   }));

@@ -8,6 +8,7 @@ export const NOT_COMPUTED =
 export const FILLED = 'the value of a merged cell that begins above';
 export const NOT_FILLED =
   'a number and is merged with cells below, which stay empty, so that sums count it once';
+export const HIDDEN = 'a place in a row or column that is hidden; it is read as any other';
 export const LOST = 'a text that the file does not have, read as missing';
 
 export function errorNote(error: string): string {

@@ -10,6 +10,8 @@ export interface SheetCell {
   type: string;
   style: number;
   value: string;
+  /** Whether its row or column is hidden. */
+  isHidden: boolean;
 }
 
 /** Cells of the first rows of a sheet; empty ones are left out. */
@@ -86,15 +88,22 @@ export async function readCells(
   let inValue = false;
   let hasFormula = false;
   let phonetic = false;
+  let inHiddenRow = false;
+  const hiddenColumns: [first: number, last: number][] = [];
   await readXml(chunks, {
     open(name, attributes) {
       if (name === 'row') {
         // Both numbers may be left out. Then each is one more than the last.
         row = positive(attributes['r']) ?? row + 1;
         column = 0;
+        inHiddenRow = isTrue(attributes['hidden']);
+      } else if (name === 'col' && isTrue(attributes['hidden'])) {
+        hiddenColumns.push([Number(attributes['min']), Number(attributes['max'])]);
       } else if (name === 'c') {
         column = columnOf(attributes['r']) ?? column + 1;
-        cell = { type: attributes['t'] ?? 'n', style: Number(attributes['s'] ?? 0), value: '' };
+        const isHidden =
+          inHiddenRow || hiddenColumns.some(([first, last]) => first <= column && column <= last);
+        cell = { type: attributes['t'] ?? 'n', style: Number(attributes['s'] ?? 0), value: '', isHidden };
         hasFormula = false;
       } else if (name === 'f') hasFormula = true;
       else if (name === 'rPh') phonetic = true;
@@ -132,6 +141,10 @@ export function columnOf(reference: string | undefined): number | undefined {
   let column = 0;
   for (const letter of letters) column = column * 26 + letter.charCodeAt(0) - 64;
   return Math.min(column, LAST_COLUMN);
+}
+
+function isTrue(value: string | undefined): boolean {
+  return value === '1' || value === 'true';
 }
 
 function positive(value: string | undefined): number | undefined {

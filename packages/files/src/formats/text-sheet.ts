@@ -21,6 +21,7 @@ export interface MergedCell {
 /** A sheet of a workbook, which can be read row by row, any number of times. */
 export interface TextSheet {
   name: string;
+  isHidden: boolean;
   /** Areas that are tables of their own; none if all of it is one table. */
   tables: SheetArea[];
   /** Why it cannot be read, as a part of a sentence; absent if it can. */

@@ -6,7 +6,7 @@ import { readCells, readFirstRows, unescaped } from './sheet.js';
 import type { SheetCell, SheetRows } from './sheet.js';
 import { numberFormats, shownNumber } from './sheet-dates.js';
 import type { NumberFormat } from './sheet-dates.js';
-import { errorNote, LOST, NOT_COMPUTED } from './sheet-notes.js';
+import { errorNote, HIDDEN, LOST, NOT_COMPUTED } from './sheet-notes.js';
 import type { SheetNotes } from './sheet-notes.js';
 import { previewOf, SHOWN_COLUMNS, SHOWN_ROWS } from './sheet-preview.js';
 import { readXml } from './xml.js';
@@ -95,6 +95,7 @@ export function textOfCell(
 ): string | null {
   if (!cell) return null;
   const { type, value, style } = cell;
+  if (cell.isHidden) notes?.add(HIDDEN);
   if (type === 'formula' || type === 'e') {
     notes?.add(type === 'e' ? errorNote(value) : NOT_COMPUTED);
     return notes ? null : value || '(formula)';

@@ -100,6 +100,7 @@ export function sourcesOf({ tables }: ReadFile): TableSource[] {
 function textSheet(table: ReadTable, notes: string[]): TextSheet {
   return {
     name: table.name ?? '',
+    isHidden: false,
     tables: [],
     async *rows() {
       let number = 0;

@@ -5,6 +5,8 @@ import { SAMPLE } from './delimited-text.js';
 import type { TextRows } from './rows-source.js';
 import { FIRST_ROWS } from './table.js';
 
+const HIDDEN_SHEET = 'This sheet is hidden.';
+
 /**
  * The rows of a sheet without the columns in which no cell has a value: one cell far away would make hundreds of them. A
  * column whose first value is not among the first rows is the last one.
@@ -25,6 +27,7 @@ export async function* withoutEmptyColumns(sheet: TextSheet, notes: string[]): T
     length = 0;
   }
   yield* placed(ahead, places);
+  if (sheet.isHidden) notes.push(HIDDEN_SHEET);
   const empty = width - places.size;
   if (empty > 0) notes.push(`${count(empty, 'column')} without a value left out.`);
   notes.push(...found.sentences());
@@ -53,6 +56,7 @@ export async function* rowsOfArea(sheet: TextSheet, area: SheetArea, notes: stri
     if (number < area.data[0] || number > area.data[1]) continue;
     yield cells.slice(area.columns[0] - 1, area.columns[1]);
   }
+  if (sheet.isHidden) notes.push(HIDDEN_SHEET);
   const totals = area.hasTotals ? ' without its totals row' : '';
   notes.push(`The Excel table ${code(area.name, 60)} (${area.reference})${totals}.`);
   if (outside > 0) {

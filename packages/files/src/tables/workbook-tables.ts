@@ -52,14 +52,21 @@ async function valuesOf(zip: ZipArchive, main: string, from1904: boolean): Promi
 
 async function excelSheet(
   zip: ZipArchive,
-  { name, entry }: Sheet,
+  { name, entry, hidden: isHidden }: Sheet,
   values: () => Promise<CellValues>,
 ): Promise<TextSheet> {
   if (entry === undefined) {
-    return { name, tables: [], fault: 'cannot be read: its part is missing in the file', rows: noRows };
+    return {
+      name,
+      isHidden,
+      tables: [],
+      fault: 'cannot be read: its part is missing in the file',
+      rows: noRows,
+    };
   }
   return {
     name,
+    isHidden,
     tables: await tablesOfSheet(zip, entry),
     async *rows(notes) {
       const known = await values();
