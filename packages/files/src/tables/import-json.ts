@@ -3,6 +3,7 @@ import { identifier, literal } from './engine.js';
 import { columnsOf, columnsWith, keepDigits } from './json-digits.js';
 import type { TypedColumn } from './json-digits.js';
 import type { TableEngine } from './engine.js';
+import { leaveOutBroken } from './json-repair.js';
 import { showNumber } from './result-forms.js';
 import { checkWidth, columnNames, LONGEST_ROW } from './table.js';
 
@@ -13,12 +14,7 @@ const POSITION = String.raw`\[\s*(-?[0-9.eE+-]+)\s*,\s*(-?[0-9.eE+-]+)`;
 /** Reads objects of JSON into the engine, under a name. @returns sentences about what was read */
 export async function importJson(engine: TableEngine, name: string, path: string): Promise<string[]> {
   const source = `source.${identifier(name)}`;
-  // Other dates than those of ISO 8601 are texts: which number is the day would be a guess.
-  // To look at all rows for the types, and at the rows, takes more memory than the engine has for other statements.
-  await engine.runWithMoreMemory(
-    `create table ${source} as from read_json(${literal(path)}, dateformat = '%Y-%m-%d', ` +
-      `sample_size = -1, field_appearance_threshold = 0, maximum_object_size = ${LONGEST_ROW})`,
-  );
+  const broken = await readObjects(engine, source, path);
   const digits = await keepDigits(engine, source, path);
   const columns = await columnsOf(engine, `from ${source}`);
   const isGeo = await hasFeatures(engine, source, columns);
@@ -40,11 +36,33 @@ export async function importJson(engine: TableEngine, name: string, path: string
   const json = read.filter(({ type }) => type === 'JSON');
   const mixed = await columnsWith(engine, source, json, (value) => `count(${value}) > 0`);
   return [
+    ...broken,
     ...digits,
     ...(isGeo ? await boxNote(engine, name, names.slice(-BOX.length - 1, -1)) : []),
     ...(isTopology ? ['TopoJSON: the properties of its geometries are columns, without their arcs.'] : []),
     ...(mixed.length === 0 ? [] : [`Values of several types, read as texts: ${named(mixed)}.`]),
   ];
+}
+
+/** Reads the objects into a table. @returns a sentence about lines that are left out */
+async function readObjects(engine: TableEngine, source: string, path: string): Promise<string[]> {
+  // Other dates than those of ISO 8601 are texts: which number is the day would be a guess.
+  // To look at all rows for the types, and at the rows, takes more memory than the engine has for other statements.
+  const read = () =>
+    engine.runWithMoreMemory(
+      `create table ${source} as from read_json(${literal(path)}, dateformat = '%Y-%m-%d', ` +
+        `sample_size = -1, field_appearance_threshold = 0, maximum_object_size = ${LONGEST_ROW})`,
+    );
+  try {
+    await read();
+    return [];
+  } catch (error) {
+    if (!(error instanceof Error) || !error.message.includes('Malformed JSON')) throw error;
+    const note = await leaveOutBroken(path);
+    if (note === undefined) throw error;
+    await read();
+    return [note];
+  }
 }
 
 /** The engine takes this type for integers of both signs, too. Those of more than 64 bits become texts: Parquet would lose digits. */

@@ -1,11 +1,8 @@
-import { createReadStream, createWriteStream } from 'node:fs';
-import { rename } from 'node:fs/promises';
-import { createInterface } from 'node:readline';
-import { Readable } from 'node:stream';
-import { pipeline } from 'node:stream/promises';
+import { createReadStream } from 'node:fs';
 import { columnTypes, notesOfTypes, valueOf } from './column-types.js';
 import { identifier, literal } from './engine.js';
 import type { TableEngine } from './engine.js';
+import { changeLines } from './json-repair.js';
 import { LONGEST_ROW } from './table.js';
 
 /** A column as it is read from a table of the engine. */
@@ -76,15 +73,10 @@ async function hasLongNumbers(path: string): Promise<boolean> {
 }
 
 /** Makes texts of long numbers, of which the engine keeps all digits. */
-async function quoteLongNumbers(path: string): Promise<void> {
-  const lines = createInterface({ input: createReadStream(path), crlfDelay: Infinity });
-  async function* quoted(): AsyncGenerator<string> {
-    for await (const line of lines)
-      yield `${line.replace(LONG, (part) => (part.startsWith('"') ? part : `"${part}"`))}\n`;
-  }
-  const changed = `${path}.changed`;
-  await pipeline(Readable.from(quoted()), createWriteStream(changed, { mode: 0o600, flags: 'wx' }));
-  await rename(changed, path);
+function quoteLongNumbers(path: string): Promise<void> {
+  return changeLines(path, (line) =>
+    line.replace(LONG, (part) => (part.startsWith('"') ? part : `"${part}"`)),
+  );
 }
 
 /** The columns of which a condition is true. */

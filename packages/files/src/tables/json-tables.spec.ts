@@ -20,6 +20,15 @@ describe('Tables in JSON', () => {
       ...(text === '' ? [] : [text]),
     ]);
 
+  it('leave out broken lines, and say which', async () => {
+    const lines = '{"a":1}\n{"a":2\n{"a":3}\n{"a":\n{"a":4}\n';
+    const said = '2 rows left out, without an object of JSON: lines 2, 4.';
+    expect(await ask('', 't.ndjson', lines)).toContain(said);
+    const answer = await ask('select sum(a), count(*) from t', 't.ndjson', lines);
+    expect(answer).toContain(`About \`t\`: ${said}`);
+    expect(answer).toContain('| 8 | 3 |');
+  });
+
   const PLACES = {
     type: 'FeatureCollection',
     features: [
