@@ -104,7 +104,8 @@ async function execute(execution: Execution): Promise<TablesAnswer> {
   } catch (error) {
     if (!isEngineError(error)) throw error;
     if (isOutOfMemory(error)) return { text: 'This statement takes more memory than is spent on one.' };
-    return { text: explain(withoutPath(error.message, directory), tables, catalog) };
+    const explained = explain(withoutPath(error.message, directory), tables, catalog);
+    return { text: `${notesOf(tables)}${explained}` };
   }
 }
 

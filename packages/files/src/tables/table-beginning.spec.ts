@@ -165,6 +165,12 @@ describe('A table', () => {
     expect(answer.startsWith(said && `About \`a\`: ${said}`)).toBe(true);
   });
 
+  it('says why a statement fails, if a row below the names is the reason', async () => {
+    expect(await ask('name,dist\n,km\nA,1\nB,3\n', 'select sum(dist) from a')).toMatch(
+      /^About `a`: A second row looks like names or units, and is read as a row: `km`\.\n\nThis statement cannot/,
+    );
+  });
+
   it('of JSON says which of its rows looks like a total', async () => {
     const rows = [
       { region: 'A', n: 3 },
