@@ -22,6 +22,16 @@ export interface Decoder {
   decode(bytes?: Uint8Array, options?: { stream?: boolean }): string;
 }
 
+/** A character encoding. */
+export interface Encoding {
+  /** Its label for `decoderOf`. */
+  label: string;
+  /** Its name in answers. */
+  name: string;
+  /** If it is a guess: the label of another one that it may be. */
+  other?: string;
+}
+
 /** The name of an encoding for `decoderOf`; undefined if there is no such encoding. */
 export function labelOf(charset: string): string | undefined {
   const [, page] = CODE_PAGE.exec(charset) ?? [];

@@ -3,19 +3,11 @@ import { bytesOf } from '../file-source.js';
 import type { FileSource } from '../file-source.js';
 import { code } from '../markdown.js';
 import { decoderOf, labelOf } from './code-pages.js';
-import type { Decoder } from './code-pages.js';
+import type { Decoder, Encoding } from './code-pages.js';
 import { likelyLabels, likelyLabelsOfNames } from './guess-encoding.js';
 import { markedEncoding, unmarkedEncoding } from './wide-encodings.js';
 
-/** A character encoding. */
-export interface Encoding {
-  /** Its label for `decoderOf`. */
-  label: string;
-  /** Its name in answers. */
-  name: string;
-  /** If it is a guess: the label of another one that it may be. */
-  other?: string;
-}
+export type { Encoding } from './code-pages.js';
 
 const UTF_8: Encoding = { label: 'utf-8', name: 'UTF-8' };
 /** How Japanese begins in ISO-2022-JP, whose bytes are those of ASCII. */

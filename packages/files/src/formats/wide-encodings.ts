@@ -1,5 +1,5 @@
 import { decoderOf } from './code-pages.js';
-import type { Encoding } from './encoding.js';
+import type { Encoding } from './code-pages.js';
 
 const UTF_16_LE: Encoding = { label: 'utf-16le', name: 'UTF-16, little-endian' };
 const UTF_16_BE: Encoding = { label: 'utf-16be', name: 'UTF-16, big-endian' };
