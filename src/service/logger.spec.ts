@@ -29,10 +29,13 @@ describe('The log of the service', () => {
     const now = jest.spyOn(Date, 'now').mockReturnValue(1_700_000_000_000);
     const fields = { event: 'ended', run: 'r1', session: undefined, owner: 'a "b"\\\u001b', envelopes: 2 };
     const entry = new LogEntry('Run ended:', fields);
-    new ServiceLogger('json').log(entry, 'Query');
+    const outputs = new Outputs(process.stdout);
+    new ServiceLogger('json', 'info', outputs).log(entry, 'Query');
+    outputs.write();
     new ConsoleLogger({ json: true }).log(entry, 'Query');
-    new ServiceLogger('json', 'warn').log(entry, 'Query');
-    new ServiceLogger('text').log(entry, 'Query');
+    new ServiceLogger('json', 'warn', outputs).log(entry, 'Query');
+    outputs.write();
+    new ServiceLogger('text', 'info', outputs).log(entry, 'Query');
     write.mockRestore();
     now.mockRestore();
     expect(lines).toHaveLength(3);
@@ -88,6 +91,51 @@ describe('The log of the service', () => {
     expect(disk).toBe(
       '\nthree\n\nfour\n2 entries of the log are lost: the output could not be written (ENOSPC).\n',
     );
+  });
+
+  it('has entries of queries in their order, those of 10 ms in one text', () => {
+    const texts: string[] = [];
+    const output = {
+      cork: () => texts.push('held'),
+      uncork: () => texts.push('written'),
+      write: (text: string) => texts.push(text) > 0,
+    };
+    const write = jest.spyOn(process.stdout, 'write').mockImplementation(output.write as never);
+    const outputs = new Outputs(output);
+    const logger = new ServiceLogger('json', 'info', outputs);
+    for (const run of ['r1', 'r2']) logger.log(new LogEntry('Run ended:', { run }), 'Query');
+    logger.log('The database is back after 1.5 s.', 'Database');
+    logger.log(new LogEntry('Run ended:', { run: 'r3' }), 'Query');
+    logger.warn('A connection was lost.', 'Database');
+    write.mockRestore();
+    const shown = texts.map((text) => text.replace(/.*?"message":(.*),"context".*\n/g, '$1 '));
+    expect(shown).toEqual([
+      'held',
+      '{"run":"r1"} {"run":"r2"} ',
+      '"The database is back after 1.5 s." ',
+      '{"run":"r3"} ',
+      'written',
+      '"A connection was lost." ',
+    ]);
+  });
+
+  it('counts each entry of a text that is lost', async () => {
+    const warnings: string[] = [];
+    let isFull = true;
+    const output = new Writable({
+      decodeStrings: false,
+      write: (_: string, __, written) =>
+        written(isFull ? Object.assign(new Error('full'), { code: 'ENOSPC' }) : null),
+      destroy(error, destroyed) {
+        destroyed(error);
+        (this as Writable & { _undestroy(): void })._undestroy();
+      },
+    });
+    neverFail((sentence) => warnings.push(sentence), output as never);
+    await new Promise<void>((settled) => output.write('{"run":"r1"}\n{"run":"r2"}\n', () => settled()));
+    isFull = false;
+    await new Promise<void>((settled) => output.write('{"run":"r3"}\n', () => settled()));
+    expect(warnings).toEqual(['2 entries of the log are lost: the output could not be written (ENOSPC).']);
   });
 
   it('writes the reports of 10 ms together, and a warning at once', async () => {

@@ -49,9 +49,9 @@ export class ServiceLogger extends ConsoleLogger {
 
   /** Writes what Nest's logger would write, in a fraction of the time. There are two entries a query. */
   #writeEntry(message: LogEntry, context: unknown): void {
-    if (!this.isLevelEnabled('log')) return;
+    if (!super.isLevelEnabled('log')) return;
     const line = JSON.stringify({ level: 'log', pid: PID, timestamp: Date.now(), message, context });
-    process.stdout.write(`${line}\n`);
+    this.outputs.add(`${line}\n`);
   }
 }
 
@@ -59,29 +59,54 @@ export class ServiceLogger extends ConsoleLogger {
 export class Outputs {
   readonly #outputs: readonly Output[];
   #holds = false;
+  /** Entries that are not given to the standard output yet: it makes a system call for each text, also of several, in a file. */
+  #entries = '';
 
-  constructor(...outputs: readonly Output[]) {
-    this.#outputs = outputs;
+  /** @param output the standard output */
+  constructor(
+    private readonly output: Output,
+    ...others: readonly Output[]
+  ) {
+    this.#outputs = [output, ...others];
     process.once('exit', () => this.write());
+  }
+
+  /** Writes an entry to the standard output, together with what comes within 10 ms. */
+  add(line: string): void {
+    this.#hold();
+    this.#entries += line;
   }
 
   /** Holds back what comes, for at most 10 ms. The end of the process writes it. */
   hold(): void {
+    this.#pass();
+    this.#hold();
+  }
+
+  /** Writes what was held back. */
+  write(): void {
+    this.#pass();
+    if (!this.#holds) return;
+    this.#holds = false;
+    for (const output of this.#outputs) output.uncork();
+  }
+
+  #hold(): void {
     if (this.#holds) return;
     this.#holds = true;
     for (const output of this.#outputs) output.cork();
     setTimeout(() => this.write(), HOLD_MS).unref();
   }
 
-  /** Writes what was held back. */
-  write(): void {
-    if (!this.#holds) return;
-    this.#holds = false;
-    for (const output of this.#outputs) output.uncork();
+  /** What is written after the entries comes behind them. */
+  #pass(): void {
+    if (this.#entries === '') return;
+    this.output.write(this.#entries);
+    this.#entries = '';
   }
 }
 
-type Output = Pick<NodeJS.WriteStream, 'cork' | 'uncork'>;
+type Output = Pick<NodeJS.WriteStream, 'cork' | 'uncork' | 'write'>;
 
 function levelsTo(least: Environment['LOG_LEVEL']): LogLevel[] {
   const names = LOG_LEVELS.slice(0, LOG_LEVELS.indexOf(least) + 1);

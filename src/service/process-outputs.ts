@@ -12,6 +12,11 @@ export function neverBlock(output: Pick<NodeJS.WriteStream, 'write'>): void {
   handle?.setBlocking?.(false);
 }
 
+/** Entries in JSON may be written together, each on a line. */
+function entriesIn(chunk: unknown): number {
+  return typeof chunk === 'string' ? chunk.split('\n{').length : 1;
+}
+
 /**
  * Lets this process continue where its outputs cannot be written: the reader has gone (`| head`) or does not read, or the disk
  * is full. What is written then is lost.
@@ -39,8 +44,8 @@ export function neverFail(
     let isCut = false;
     output.write = (chunk: unknown, ...given: unknown[]) => {
       const written = typeof given.at(-1) === 'function' ? (given.pop() as Written) : undefined;
-      const count = told || 1;
-      const lose = (why: string) => ([lost, cause] = [lost + count, why]);
+      const toldNow = told;
+      const lose = (why: string) => ([lost, cause] = [lost + (toldNow || entriesIn(chunk)), why]);
       if (output.writableLength > MAX_WAITING) {
         lose('the reader of the output did not read');
         if (written) process.nextTick(written);
