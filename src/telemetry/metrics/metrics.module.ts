@@ -41,7 +41,7 @@ const MEMBERS: Record<keyof MetricsOptions, true> = {
 export class MetricsModule {
   /** Whether `prom-client` is installed. */
   static async isAvailable(): Promise<boolean> {
-    return import('prom-client').then(
+    return Metrics.load().then(
       () => true,
       () => false,
     );

@@ -1,3 +1,4 @@
+import { createRequire } from 'node:module';
 import type { Metric, Registry } from 'prom-client';
 import { COUNTERS, type Definitions, GAUGES, HISTOGRAMS, type HistogramDefinitions } from './definitions.js';
 import { processMetrics } from './process-metrics.js';
@@ -34,16 +35,14 @@ export interface ModuleMetrics {
  * }
  */
 export class Metrics {
-  readonly #ofProcess: Registry;
-  readonly #ofModules: Registry;
+  readonly #all: Tally[] = [];
+  #registries: Promise<Registry[]> | undefined;
   readonly #counters: Tallies = {};
   readonly #gauges: Tallies = {};
   readonly #histograms: Tallies = {};
   readonly #refreshes: (() => Promise<void>)[] = [];
 
-  private constructor(library: typeof import('prom-client')) {
-    this.#ofProcess = processMetrics(library);
-    this.#ofModules = new library.Registry();
+  private constructor() {
     for (const [key, definition] of Object.entries(COUNTERS as Definitions))
       this.#counters[key] = this.#shown(new Tally('counter', definition));
     for (const [key, definition] of Object.entries(GAUGES as Definitions))
@@ -52,20 +51,28 @@ export class Metrics {
       this.#histograms[key] = this.#shown(new Tally('histogram', definition, definition.buckets));
   }
 
-  /** Loads prom-client, and makes the metrics. Its global registry stays as it is. */
+  /**
+   * Makes the metrics. Those of the process are measured from the first `text()` on, which loads prom-client. Its global registry
+   * stays as it is.
+   *
+   * @throws {Error} prom-client is not installed
+   */
   static async load(): Promise<Metrics> {
-    return new Metrics(await import('prom-client'));
+    // It may be a part of a bundle.
+    if (!isInstalled()) await import('prom-client');
+    return new Metrics();
   }
 
   /** The content type of `text()`: the text format of Prometheus. */
   get contentType(): string {
-    return this.#ofModules.contentType;
+    return 'text/plain; version=0.0.4; charset=utf-8';
   }
 
   /** Returns all metrics in the text format of Prometheus. */
   async text(): Promise<string> {
+    const registries = await (this.#registries ??= this.#open());
     await Promise.all(this.#refreshes.map((refresh) => refresh()));
-    const texts = await Promise.all([this.#ofModules.metrics(), this.#ofProcess.metrics()]);
+    const texts = await Promise.all(registries.map((registry) => registry.metrics()));
     return texts.join('\n');
   }
 
@@ -87,7 +94,24 @@ export class Metrics {
   }
 
   #shown(tally: Tally): Tally {
-    this.#ofModules.registerMetric(tally as unknown as Metric);
+    this.#all.push(tally);
     return tally;
+  }
+
+  /** The registries of the query modules and of the process. To load them takes a twentieth of the start of a service. */
+  async #open(): Promise<Registry[]> {
+    const library = await import('prom-client');
+    const ofModules = new library.Registry();
+    for (const tally of this.#all) ofModules.registerMetric(tally as unknown as Metric);
+    return [ofModules, await processMetrics(library)];
+  }
+}
+
+function isInstalled(): boolean {
+  try {
+    createRequire(import.meta.url).resolve('prom-client');
+    return true;
+  } catch {
+    return false;
   }
 }
