@@ -57,6 +57,23 @@ describe('The values of tables', () => {
     expect(await ask('from t as csv', csv)).toContain(`\`${first}\``);
   });
 
+  it('are left out of a Parquet file where a decimal may have more than 38 digits, which the answer says', async () => {
+    // Two columns: `id`, and `amount` as DECIMAL(76,2) in bytes, 1.00 and 2.50.
+    const file = filePart(
+      'wide.parquet',
+      Buffer.from(
+        'UEFSMRUGFRAVEFwVBBUAFQQVABUAFQAAAAEAAAACAAAAFQYVFhUWXBUEFQAVBBUAFQAVAAAAAQAAAGQCAAAAAPoVBBk8SARyb290FQQAFQIlABgC' +
+          'aWQAFQwlABgGYW1vdW50JQoVBBWYAQAWBBkcGSwmCBwVAhkVABkYAmlkFQAWBBY6FjomCAAAJkIcFQwZFQAZGAZhbW91bnQVABYEFkAWQCZC' +
+          'AAAWehYENnoAKAloeXBhcnF1ZXQZLBwAABwAAACBAAAAUEFSMQ==',
+        'base64',
+      ),
+    );
+    const sentence = '1 column with decimals of more than 38 digits is not read: `amount`.';
+    for (const request of ['describe', 'select sum(id) as ids from wide'])
+      expect(await answerOf(handler, [file, request])).toContain(sentence);
+    expect(await answerOf(handler, [file, 'select sum(id) as ids from wide'])).toContain('| 3 |');
+  });
+
   it('have all of twenty decimals, and say where they have less', async () => {
     expect(await row('select sum(x) from t', 'x,n\n0.12345678901234567891,a\n1.5,b\n')).toEqual([
       '`1.62345678901234567891`',

@@ -6,6 +6,7 @@ import { identifier, literal } from './engine.js';
 import type { TableEngine } from './engine.js';
 import { beginningOf, endingOf } from './header.js';
 import { importJson } from './import-json.js';
+import { readableColumns } from './parquet-columns.js';
 import { checkWidth, columnNames, FIRST_ROWS, LAST_ROWS, LONGEST_ROW, MAX_COLUMNS } from './table.js';
 import type { DelimitedTable, WrittenTable } from './table-source.js';
 import { totalsNote, totalsOf } from './total-rows.js';
@@ -29,8 +30,11 @@ async function importTyped(
 ): Promise<EngineTable> {
   if (format === 'json')
     return typedTable(engine, name, [...notes, ...(await importJson(engine, name, path))]);
-  await engine.run(`create view ${identifier(name)} as from read_parquet(${literal(path)})`);
-  return typedTable(engine, name, notes);
+  const read = await readableColumns(engine, path);
+  await engine.run(
+    `create view ${identifier(name)} as select ${read.columns} from read_parquet(${literal(path)})`,
+  );
+  return typedTable(engine, name, [...notes, ...read.notes]);
 }
 
 /** A table or a view of the engine whose columns have types already. @param notes sentences about the file as it was read */
