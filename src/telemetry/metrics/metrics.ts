@@ -1,5 +1,7 @@
 import { createRequire } from 'node:module';
+import { join } from 'node:path';
 import type { Metric, Registry } from 'prom-client';
+import { CODE_FOLDER } from '../../query/index.js';
 import { COUNTERS, type Definitions, GAUGES, HISTOGRAMS, type HistogramDefinitions } from './definitions.js';
 import { processMetrics } from './process-metrics.js';
 import { Tally } from './tally.js';
@@ -109,7 +111,7 @@ export class Metrics {
 
 function isInstalled(): boolean {
   try {
-    createRequire(import.meta.url).resolve('prom-client');
+    createRequire(join(CODE_FOLDER, 'index.js')).resolve('prom-client');
     return true;
   } catch {
     return false;
