@@ -58,10 +58,11 @@ export function startRecipe(
   const { host, port: servicePort } = new URL(service);
   const adapted = (port: number) =>
     change(recipeOf(program))
-      .replace(LISTENING[program], `${program === 'caddy' ? 'http://' : ''}127.0.0.1:${port}`)
       .replace(/\/etc\/\S+\.pem/g, TLS_FILE)
       .replace(/(?:127\.0\.0\.1|10\.0\.0\.1[12]):3000/g, host)
       .replace(/(127\.0\.0\.1\D+)3000/, `$1${servicePort}`)
+      // After the addresses of the service, because a free port may begin with 3000.
+      .replace(LISTENING[program], `${program === 'caddy' ? 'http://' : ''}127.0.0.1:${port}`)
       .replaceAll('agent.example.com', '127.0.0.1');
   return startProxy(program, (port, directory) => AROUND[program](adapted(port), port, directory), {
     scheme: WITH_TLS.includes(program) ? 'https' : 'http',
