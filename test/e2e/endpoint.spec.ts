@@ -20,7 +20,7 @@ import {
   VersioningType,
 } from '@nestjs/common';
 import { APP_GUARD, Reflector } from '@nestjs/core';
-import { of } from 'rxjs';
+import { of, tap } from 'rxjs';
 import { message, type Query, QueryModule, type QueryContext } from '../../src/index.js';
 import { promise } from '../promises.js';
 import { ask, get, request } from '../support/client.js';
@@ -164,9 +164,13 @@ describeOnBothAdapters('The endpoint of a host on %s', (adapter) => {
       }
       const tell = (text: string): CanActivate => ({ canActivate: () => seen.push(text) > 0 });
       const around: NestInterceptor = {
-        intercept: (_: ExecutionContext, next: CallHandler) => {
+        intercept: (context: ExecutionContext, next: CallHandler<unknown>) => {
           seen.push('interceptor');
-          return next.handle();
+          const response = context
+            .switchToHttp()
+            .getResponse<{ header(name: string, value: string): void }>();
+          response.header('x-around', 'set before');
+          return next.handle().pipe(tap((value) => seen.push(`then ${String(value)}`)));
         },
       };
       const host = await start(
@@ -185,9 +189,11 @@ describeOnBothAdapters('The endpoint of a host on %s', (adapter) => {
         undefined,
         [{ provide: APP_GUARD, useClass: ScopeGuard }],
       );
-      expect(await (await ask(host.url, 'Hello', { path: '/agent' })).whole()).toBe(says('anonymous'));
+      const answer = await ask(host.url, 'Hello', { path: '/agent' });
+      expect(answer.headers['x-around']).toBe('set before');
+      expect(await answer.whole()).toBe(says('anonymous'));
       expect(await note(host)).toEqual([201, MADE]);
-      expect(seen).toEqual(['agents', 'first', 'second', 'interceptor', 'none']);
+      expect(seen).toEqual(['agents', 'first', 'second', 'interceptor', 'then undefined', 'none']);
       await host.close();
     },
   );

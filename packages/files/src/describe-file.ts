@@ -9,7 +9,7 @@ import { headingOf } from './formats/findings.js';
 import type { Findings } from './formats/findings.js';
 import { decoderOf } from './formats/code-pages.js';
 import { certainEncoding, guessedEncoding } from './formats/encoding.js';
-import type { Encoding } from './formats/encoding.js';
+import type { Encoding } from './formats/code-pages.js';
 import { describeGzip } from './formats/gzip.js';
 import { describeImage } from './formats/image.js';
 import { describeJson } from './formats/json.js';

@@ -4,7 +4,7 @@ import { code, count, table } from '../markdown.js';
 import { untilStopped } from '../reading-stopped.js';
 import { UnreadableFile } from '../unreadable-file.js';
 import { exactEncoding, textOf } from './encoding.js';
-import type { Encoding } from './encoding.js';
+import type { Encoding } from './code-pages.js';
 import type { Findings } from './findings.js';
 import { describeTextFile } from './text.js';
 import { readXmlText } from './xml.js';

@@ -7,8 +7,6 @@ import type { Decoder, Encoding } from './code-pages.js';
 import { likelyLabels, likelyLabelsOfNames } from './guess-encoding.js';
 import { markedEncoding, unmarkedEncoding } from './wide-encodings.js';
 
-export type { Encoding } from './code-pages.js';
-
 const UTF_8: Encoding = { label: 'utf-8', name: 'UTF-8' };
 /** How Japanese begins in ISO-2022-JP, whose bytes are those of ASCII. */
 const ISO_2022_JP = ['\x1b$@', '\x1b$B'];

@@ -4,7 +4,7 @@ import { code, count } from '../markdown.js';
 import { untilStopped } from '../reading-stopped.js';
 import { DocumentDigest } from './document-digest.js';
 import { exactEncoding, guessNote, textOf } from './encoding.js';
-import type { Encoding } from './encoding.js';
+import type { Encoding } from './code-pages.js';
 import { headingOf, titleFact } from './findings.js';
 import type { Findings } from './findings.js';
 import { noFacts, readHtml } from './html-reader.js';

@@ -6,8 +6,8 @@ import { UnreadableFile } from '../unreadable-file.js';
 import { headingOf } from './findings.js';
 import type { Findings } from './findings.js';
 import { decoderOf } from './code-pages.js';
+import type { Encoding } from './code-pages.js';
 import { decode, exactEncoding, guessNote } from './encoding.js';
-import type { Encoding } from './encoding.js';
 import { typeOf } from './value-shape.js';
 import { JsonShape } from './json-shape.js';
 

@@ -3,7 +3,7 @@ import type { FileSource } from '../file-source.js';
 import { block, bytes, plain } from '../markdown.js';
 import { UnreadableFile } from '../unreadable-file.js';
 import { exactEncoding, textOf } from './encoding.js';
-import type { Encoding } from './encoding.js';
+import type { Encoding } from './code-pages.js';
 import type { Findings } from './findings.js';
 import { shapeOf } from './value-shape.js';
 import { describeTextFile } from './text.js';

@@ -3,8 +3,8 @@ import { UnreadableFile } from '../unreadable-file.js';
 import type { ArchiveEntry } from './archive.js';
 import { ByteQueue } from './byte-queue.js';
 import { decoderOf } from './code-pages.js';
+import type { Encoding } from './code-pages.js';
 import { certainEncoding, guessedEncoding, guessNote } from './encoding.js';
-import type { Encoding } from './encoding.js';
 
 /** One entry of a tar archive. A sparse file has more bytes than the archive holds. */
 export interface TarEntry extends ArchiveEntry {

@@ -1,7 +1,7 @@
 import type { FileSource } from '../file-source.js';
 import type { FilesLimits } from '../files-limits.js';
 import type { DescribeContained } from './contained-files.js';
-import type { Encoding } from './encoding.js';
+import type { Encoding } from './code-pages.js';
 import type { Findings } from './findings.js';
 import { describeHtml, looksLikeHtml } from './html.js';
 import { extensionOf, languageOf } from './languages.js';

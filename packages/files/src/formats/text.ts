@@ -6,7 +6,7 @@ import { untilStopped } from '../reading-stopped.js';
 import { headingOf } from './findings.js';
 import type { Findings } from './findings.js';
 import { decode, exactEncoding, guessNote } from './encoding.js';
-import type { Encoding } from './encoding.js';
+import type { Encoding } from './code-pages.js';
 import { languageOf } from './languages.js';
 
 /** Characters counted in one tick of the event loop. */

@@ -1,7 +1,7 @@
 import { truncate } from 'node:fs/promises';
 import { wholeOf } from '../file-source.js';
 import { decode, exactEncoding, guessNote } from '../formats/encoding.js';
-import type { Encoding } from '../formats/encoding.js';
+import type { Encoding } from '../formats/code-pages.js';
 import { count } from '../markdown.js';
 import { dialectOf, regularRows, withoutEscapes, withoutLines } from './dialect.js';
 import type { Dialect } from './dialect.js';

@@ -2,7 +2,7 @@ import type { ReadFile } from 'nest-agent-query-more-files';
 import { bytesOf } from '../file-source.js';
 import type { FileSource } from '../file-source.js';
 import type { FilesLimits } from '../files-limits.js';
-import type { Encoding } from '../formats/encoding.js';
+import type { Encoding } from '../formats/code-pages.js';
 import { headingOf } from '../formats/findings.js';
 import type { Findings } from '../formats/findings.js';
 import { preferredDelimiter } from '../formats/text-kind.js';

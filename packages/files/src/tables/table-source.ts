@@ -1,4 +1,4 @@
-import type { Encoding } from '../formats/encoding.js';
+import type { Encoding } from '../formats/code-pages.js';
 import type { Table } from './table.js';
 import type { Workspace } from './workspace.js';
 

@@ -1,5 +1,5 @@
 import { code, count } from '../markdown.js';
-import type { Encoding } from '../formats/encoding.js';
+import type { Encoding } from '../formats/code-pages.js';
 import { UnreadableFile } from '../unreadable-file.js';
 import type { JsonValue } from './engine.js';
 
