@@ -34,13 +34,13 @@ interface Candidate {
  * accent or a wide one is written.
  */
 export async function* find(words: string, files: FileSource[], limits: FilesLimits): Findings {
-  const terms = folded(words).match(WORD) ?? [];
+  const terms = searched(words).match(WORD) ?? [];
   if (terms.length === 0) return yield `There is no word in ${code(words)}.`;
   const { default: MiniSearch } = await import('minisearch');
   const { candidates, notes, isCut } = await candidatesIn(files, terms, limits);
   const index = new MiniSearch<Candidate>({
     fields: ['text'],
-    tokenize: (text) => folded(text).match(TOKEN) ?? [],
+    tokenize: (text) => searched(text).match(TOKEN) ?? [],
     searchOptions: { prefix: true },
   });
   index.addAll(candidates);
@@ -75,7 +75,7 @@ async function candidatesIn(
     try {
       for await (const { place, text } of passagesOf(file, limits, said)) {
         length += text.length;
-        const lower = folded(text);
+        const lower = searched(text);
         const found = terms.filter((term) => lower.includes(term)).length;
         const kept = found === terms.length ? withAll : withSome;
         if (found > 0 && kept.length < RANKED) kept.push({ file: file.name, place, text });
@@ -93,7 +93,8 @@ async function candidatesIn(
   return { candidates, notes, isCut };
 }
 
-function folded(text: string): string {
+/** A text as words are looked for in it: with its accents, which `folded` leaves out. */
+function searched(text: string): string {
   return text
     .normalize('NFKC')
     .replace(/\p{Cf}/gu, '')
@@ -104,7 +105,7 @@ function folded(text: string): string {
 /** What is around the first word. */
 function excerptOf(text: string, terms: string[]): string {
   const line = plain(text, text.length).trim();
-  const lower = folded(line);
+  const lower = searched(line);
   const hits = terms.map((term) => lower.indexOf(term)).filter((at) => at >= 0);
   const start = Math.max(0, Math.min(...hits, line.length) - EXCERPT / 4);
   return code(`${start > 0 ? '…' : ''}${line.slice(start)}`, EXCERPT);
